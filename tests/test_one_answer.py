@@ -215,7 +215,7 @@ def test_curves(model, folder, cases, answer, tmp_path):
     output = swwl("curve", folder / "m.swwl", *asked).output
     found = pd.read_csv(tmp_path / "c.csv")
     close([found[f"{name}_lower95"][0] for name in TARGETS], told["lower"][1])
-    assert output.count("2 of 2 cases leave the training range, where nothing has been tested (pressure)") == 1
+    assert output.count("2 of 2 cases are outside the training range, where nothing has been tested (pressure)") == 1
 
 
 def test_one_mesh_and_many_inputs(model, cases, answer):

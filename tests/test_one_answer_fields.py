@@ -121,7 +121,7 @@ def test_python_warns_where_the_command_prints_a_note(model, asked, recwarn):
     model.predict_meshes(asked, widen=False)
     assert not recwarn
     for ask in (model.predict, model.predict_interval, model.predict_meshes):
-        with pytest.warns(CaseWarning, match="1 of 1 cases leaves the training range") as caught:
+        with pytest.warns(CaseWarning, match="1 of 1 cases is outside the training range") as caught:
             ask(asked[OUT : OUT + 1])
         assert caught[0].filename == __file__
     with pytest.warns(CaseWarning, match="1 of 1 cases is unlike the training cases.*units"):

@@ -1,7 +1,10 @@
 """The progress display on a terminal and elsewhere."""
 
 import io
+import os
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -88,6 +91,20 @@ def test_plain_lines_elsewhere(monkeypatch):
     ]
 
 
+def test_the_end_is_told_once_and_what_was_not_needed(monkeypatch):
+    clock(monkeypatch, [0, 0, *[1] * 5, 2, 3])
+    log = io.StringIO()
+    meshes, processes = ProgressBar("meshes", log), ProgressBar("Gaussian processes", log)
+    for done in (40, 40, 40, 20, 40):
+        meshes(done, 40)
+    for done, total in ((5, 86), (70, 70)):
+        processes(done, total)
+    assert log.getvalue().splitlines() == [
+        "meshes: 40 of 40 in 0:00",
+        "Gaussian processes: 70, no more of 86 were needed, in 0:01, 65 per second",
+    ]
+
+
 def test_what_takes_no_time_has_no_rate(monkeypatch):
     clock(monkeypatch, [0, 0, 0.001])
     log = io.StringIO()
@@ -95,3 +112,45 @@ def test_what_takes_no_time_has_no_rate(monkeypatch):
     for done in (0, 30):
         show(done, 30)
     assert log.getvalue() == "meshes: 30 of 30 in 0:00\n"
+
+
+OVERLAPPING = """
+from threading import Event, Thread
+from threadpoolctl import threadpool_info
+from swwl.parallel import blas_threads, one_blas_thread
+import scipy.linalg
+
+first_in, second_in, first_out, over = Event(), Event(), Event(), Event()
+
+def numbers():
+    return sorted({library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"})
+
+def first():
+    with blas_threads(100):
+        first_in.set()
+        second_in.wait(60)
+    first_out.set()
+    over.wait(60)  # as the threads of a server, it lives on
+
+def second():
+    first_in.wait(60)
+    with one_blas_thread():
+        second_in.set()
+        first_out.wait(60)
+        inside.append(numbers())
+
+before, inside = numbers(), []
+threads = [Thread(target=function) for function in (first, second)]
+for thread in threads:
+    thread.start()
+threads[1].join()
+after = numbers()
+over.set()
+assert inside == [[1]] and after == before, (before, inside, after)
+"""
+
+
+def test_the_limit_of_blas_ends_with_the_last_of_overlapping_contexts():
+    """A thread that enters second and leaves last finds one thread, which is not what is to be restored."""
+    threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", OVERLAPPING], env=os.environ | threads, check=True)

@@ -9,12 +9,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from swwl.errors import InputError
 
@@ -33,17 +34,56 @@ _LEAST = 0.5  # seconds after which a rate means something: what is taken from m
 _WIDTH = 30
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+class _Limit:
+    """The limit of BLAS, which is one for the whole process: the last that leaves restores what the first one found."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._found: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            limited = _controller().limit(limits=1, user_api="blas")  # again by each: some BLAS count by thread
+            _let_go()
+            if self._inside == 0:
+                self._found = limited
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._found.restore_original_limits()
+                _let_go()
+
+
+def _let_go() -> None:
+    """Let other threads of ours change the number: since threadpoolctl 3.8 it belongs to the one that did so first."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear()
+
+
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Return a context in which BLAS runs in one thread.
 
-    With several, it would fight our own threads for cores, and its results would depend on their number.
+    With several, it would fight our own threads for cores, and its results would depend on their number. Contexts may
+    overlap, also those of several threads.
 
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
-    return cast(AbstractContextManager[Any], _controller().limit(limits=1, user_api="blas"))
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
 
 
 def blas_threads(n_rows: int) -> AbstractContextManager[Any]:
@@ -166,13 +206,20 @@ class ProgressBar:
         self._start: tuple[float, int] | None = None
         self._last_line = time.monotonic()
         self._bar: RichProgress | None = None
+        self._ended: int | None = None
+        self._most: int | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
         """Show that `done` of `total` are done."""
         now = time.monotonic()
+        if done == total:
+            if total == self._ended:  # several passes over the same things are told once
+                return
+            self._ended = total
         if self._start is None:  # what an earlier run did must not count into the rate
             self._start = (now, done)
-        status = _status(done, total, now - self._start[0], done - self._start[1])
+        status = _status(done, total, now - self._start[0], done - self._start[1], self._most)
+        self._most = total
         if self._stream.isatty():
             self._draw(done, total, status)
         elif done == total or now - self._last_line > _LINE_EVERY:
@@ -210,14 +257,18 @@ class ProgressBar:
             self._bar.stop()
 
 
-def _status(done: int, total: int | None, elapsed: float, made: int) -> str:
-    """Say how far a run is that made so many in so many seconds.
+def _status(done: int, total: int | None, elapsed: float, made: int, expected: int | None = None) -> str:
+    """Say how far a run is that made so many in so many seconds; ``expected`` is how many were to come at first.
 
     >>> _status(100, 200, 10.0, 50)
     '100 of 200, 5 per second, 0:20 left'
+    >>> _status(70, 70, 35.0, 70, expected=86)
+    '70, no more of 86 were needed, in 0:35, 2 per second'
     """
     rate = made / elapsed if elapsed >= _LEAST and made else 0.0
     status = f"{done} so far" if total is None else f"{done} of {total}"
+    if done == total and expected is not None and expected > total:
+        status = f"{done}, no more of {expected} were needed,"
     if done == total:
         return f"{status} in {_clock(elapsed)}" + (f", {rate:.3g} per second" if rate else "")
     if not rate:

@@ -203,7 +203,7 @@ def test_interrupting_keeps_what_is_finished(large):
     (large.parent / "m.swwl").unlink(missing_ok=True)
     code, errors = stop_in_the_middle(large, signal.SIGINT)
     assert code == 130
-    assert errors.splitlines()[-1].startswith("error: interrupted; what was finished is kept")
+    assert errors.splitlines()[-1].startswith("error: interrupted; finished work is kept")
     assert "Traceback" not in errors
 
 

@@ -18,8 +18,8 @@ from tests.cli.conftest import SMALL, start, swwl
 from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
-COMMANDS = ["embed", "demo", "make", "fit", "predict", "curve", "explain", "improve", "report", "serve", "coarsen",
-            "info"]  # fmt: skip
+COMMANDS = ["check", "embed", "demo", "make", "fit", "predict", "submit", "curve", "explain", "select", "suggest",
+            "loop", "improve", "report", "serve", "coarsen", "info"]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -287,7 +287,7 @@ def test_predict_keeps_all_columns_and_marks_rows_outside(data, fitted, tmp_path
     table.loc[2, "speed"] = 1e9
     table.to_csv(data / "cases.csv", index=False)
     result = swwl("predict", fitted, data / "cases.csv", "-o", tmp_path / "p.csv")
-    assert "cases leave the training range, where nothing has been tested" in result.stdout
+    assert "cases are outside the training range, where nothing has been tested" in result.stdout
     found = pd.read_csv(tmp_path / "p.csv")
     assert list(found.columns[: table.shape[1]]) == list(table.columns)
     assert found["case"].tolist() == table["case"].tolist()

@@ -88,7 +88,7 @@ def test_one_case(folder, tmp_path):
     found = json.loads(facts)
     np.testing.assert_allclose(found["numbers"][0]["u_peak_mean"], warming(2, 1.5, 1.0), atol=0.02)
     np.testing.assert_allclose(pd.read_csv(out)["temp"], found["curve"]["temp"])
-    assert "the curve itself: -o case.csv" in run("predict", folder / "files.swwl", "rate=2", "size=1.5").stdout
+    assert "to save the curve: -o case.csv" in run("predict", folder / "files.swwl", "rate=2", "size=1.5").stdout
 
 
 def test_the_report_shows_curves(folder, tmp_path):
@@ -106,10 +106,10 @@ def test_mistakes_are_one_line(folder, tmp_path):
     wide, files, out = folder / "wide.csv", folder / "files.csv", tmp_path / "m.swwl"
     fit = ("fit", wide, "--kernel", "scalars", "-o", out)
     assert "has no column 'v' for curves" in said(*fit, "--target-curve", "v")
-    assert "makes a model of its own" in said(*fit, "--target-curve", "u", "--target", "rate")
+    assert "makes a separate model" in said(*fit, "--target-curve", "u", "--target", "rate")
     assert "do not apply to --target-curve" in said(*fit, "--target-curve", "u", "--target-scale", "warp")
     assert "--target-curve a column of curves" in said(*fit)
-    assert "ask for fields" in said("predict", folder / "wide.swwl", wide, "-o", out, "--probe", "0,0")
+    assert "are for fields" in said("predict", folder / "wide.swwl", wide, "-o", out, "--probe", "0,0")
     assert "-o predicted, a folder" in said("predict", folder / "files.swwl", files)
     broken = pd.read_csv(files)
     for text, words in (

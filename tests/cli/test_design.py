@@ -22,7 +22,7 @@ def test_selected_rows_name_meshes_that_exist(data, tmp_path):
     found = pd.read_csv(out)
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6] and {"mesh", "speed", "score", "why"} <= set(found)
     assert all((out.parent / mesh).is_file() for mesh in found["mesh"])
-    assert "6 of 40 cases" in said and "tells most about the pool" in said and "random choice" in said
+    assert "6 of 40 cases" in said and "most informative about the pool" in said and "random choice" in said
     assert out.with_suffix(".png").stat().st_size > 1000
     more = swwl("select", data / "table.csv", "-n", 3, "-o", tmp_path / "more.csv", "--have", out, "--json", "-q")
     rows = json.loads(more.output)
@@ -117,8 +117,8 @@ def test_strange_cases_are_said_and_intervals_doubled(large, tmp_path):
     frame["efficiency"] += 0.1
     frame.to_csv(folder / "new.csv", index=False)
     result = swwl("predict", large / "m.swwl", folder / "new.csv", "-o", tmp_path / "p.csv")
-    assert "unlike the training cases" in result.output and "interval that is doubled" in result.output
-    assert "efficiency: the answers in the table differ from what the model says" in result.output
+    assert "unlike the training cases" in result.output and "interval that is widened" in result.output
+    assert "efficiency: the answers in the table disagree with the model" in result.output
     found = pd.read_csv(tmp_path / "p.csv", keep_default_na=False)
     assert str(found["inside_domain"][0]) == "False" and found["domain"][0].startswith("other units, frame or kind")
     assert (found["inside_domain"].astype(str) == "True").mean() > 0.7

@@ -181,7 +181,7 @@ def test_commands_work_on_models_of_many_rows(data, tmp_path):
     table, model = data / "table.csv", tmp_path / "m.swwl"
     few = [*FEW, "--kernel", "principal", "--components", "2"]
     said = swwl("fit", table, "--target", "efficiency", *few, "--solver", "vecchia", "-o", model).output
-    assert "solver    vecchia: as asked for" in said
+    assert "solver    vecchia: as requested" in said
     assert (data / ".swwl-cache").is_dir()
     assert "exact: 32 rows" in swwl("fit", table, "--target", "efficiency", *few, "-o", tmp_path / "e.swwl").output
     swwl("predict", model, table, "-o", tmp_path / "p.csv", "-q")

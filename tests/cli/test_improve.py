@@ -37,9 +37,9 @@ def test_writes_a_better_mesh(fitted, mesh, tmp_path, along):
 @pytest.mark.parametrize(("arguments", "text"), [
     (["--lattice", "4,3"], "3 whole numbers"), (["--lattice", "a"], "--lattice"), (["--group", "hub"], "no group"),
     (["--freeze", "hub"], "no group 'hub'"), (["--along", "wishes"], "lattice, motions, modes"),
-    (["--along", "motions"], "name it by --group"), (["--along", "modes", "--lattice", "4,3,3"], "does not go with"),
+    (["--along", "motions"], "name it by --group"), (["--along", "modes", "--lattice", "4,3,3"], "cannot be combined"),
     (["--volume", "same"], "--volume"), (["--box", "0-1"], "--box"), (["--box", "0:1"], "3 pairs"),
-    (["--axes", "q"], "axes"), (["--at-least", "lift=1"], "'lift' is bounded"), (["--at", "mach=1"], "no input 'mach'"),
+    (["--axes", "q"], "axes"), (["--at-least", "lift=1"], "no target 'lift'"), (["--at", "mach=1"], "no input 'mach'"),
     (["--criterion", "ucb"], "criterion"), (["--reach", "0"], "reach"), (["--goal", "maximize:lift"], "is 'lift'"),
 ])  # fmt: skip
 def test_mistakes_are_one_line(fitted, mesh, tmp_path, arguments, text):

@@ -160,7 +160,7 @@ def test_info(case):
     assert facts["kernel"] == repr(model.kernel_)
     assert facts["importance"]["turn"] == pytest.approx(model.importance_["turn"].to_dict())
     assert facts["training_rows"] == N_TRAIN and facts["scores"] == []  # without calibration there are no folds
-    assert "how good it is cannot be said" in swwl("info", path).stdout
+    assert "accuracy is unknown" in swwl("info", path).stdout
 
 
 def test_report(case, tmp_path):
@@ -206,7 +206,7 @@ def test_a_classifier_is_described_and_predicts_in_python_only(table, tmp_path):
     classes = np.where(table["bend"] > 0.5, "bent", "straight")
     GraphSVC(SWWL("rod", **SMALL)).fit(table, classes).save(tmp_path / "c.swwl")
     assert json.loads(swwl("info", tmp_path / "c.swwl", "--json").stdout)["classes"] == ["bent", "straight"]
-    assert "tells bent, straight apart" in swwl("info", tmp_path / "c.swwl").stdout
+    assert "classifier of bent, straight" in swwl("info", tmp_path / "c.swwl").stdout
     for command in (["predict", "t.csv", "-o", "p.csv"], ["report"], ["curve", "--sweep", "load=1:2:3", "-o", "c.png"]):
         error = swwl(command[0], tmp_path / "c.swwl", *command[1:], code=2).stderr
         assert "c.swwl: holds a GraphSVC, but a" in error

@@ -83,7 +83,7 @@ def test_mistakes(table, tmp_path, options, said):
 
 def test_check_offers_laws_and_applies_none(table, tmp_path):
     said = swwl("check", table, "--target", "disp [mm]").output
-    assert "may go, by its unit, with force / (young * length)" in said
+    assert "may be proportional, by its unit, to force / (young * length)" in said
     assert "--scaled 'disp ~ force / (young * length)'" in said
     assert "dimensionless groups: force / (young * length**2)" in said
     kinds = [one["kind"] for one in json.loads(swwl("check", table, "--target", "disp [mm]", "--json").stdout)]

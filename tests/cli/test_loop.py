@@ -127,7 +127,7 @@ def test_an_interrupt_ends_solvers_too(folder, kind):
         time.sleep(0.01)
     process.send_signal(getattr(signal, kind))
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130 and "the same command goes on from there" in " ".join(said.split())
+    assert process.returncode == 130 and "the same command resumes" in " ".join(said.split())
     assert not is_alive(int(pid.read_text()))
 
 

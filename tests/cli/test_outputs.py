@@ -153,7 +153,9 @@ def test_a_demonstration_with_own_files_spares_what_it_finds(tmp_path):
         refused("demo", tmp_path, "--own-files", words=f"{name}: already exists")
         assert [path.read_text() for path in tmp_path.rglob("*") if path.is_file()] == ["mine"]
         (tmp_path / name).unlink()
-    refused("demo", tmp_path, "--own-files", "-n", 40, "--seed", 3, words="--own-files goes without -n and --seed")
+    refused(
+        "demo", tmp_path, "--own-files", "-n", 40, "--seed", 3, words="--own-files cannot be combined with -n or --seed"
+    )
 
 
 def test_pictures_of_others_are_not_ours(tmp_path):

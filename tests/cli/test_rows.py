@@ -39,4 +39,4 @@ def test_bad_rows_are_named_by_their_lines_and_can_be_kept(table, tmp_path):
 def test_few_rows_have_no_score(table, tmp_path):
     pd.read_csv(table)[:7].to_csv(tmp_path / "few.csv", index=False)
     text = swwl("fit", tmp_path / "few.csv", "--target", "drag", "--kernel", "scalars", "-o", tmp_path / "f").stdout
-    assert "how good it is cannot be said: no rows were left out or held out" in text and "Q²" not in text
+    assert "accuracy is unknown: no rows were left out or held out" in text and "Q²" not in text

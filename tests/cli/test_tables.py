@@ -109,7 +109,7 @@ def test_an_unknown_word_names_its_line(data):
     assert "line 7 says 'tset' in column 'split', but train" in message and "--all-rows" in message
     change(data / "table.csv", split={5: np.nan})
     assert "line 7 is empty in column 'split'" in fit(data, code=2)
-    assert "1 left out that say nothing (line 7)" in fit(data, "--drop-incomplete")["split"]
+    assert "1 left out without a value (line 7)" in fit(data, "--drop-incomplete")["split"]
 
 
 @pytest.mark.slow

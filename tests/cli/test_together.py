@@ -78,7 +78,7 @@ def test_mistakes_are_one_clear_line(folder):
     swwl("fit", folder / "missing.csv", "--target", "y", *SCALARS, "-o", folder / "x.swwl", code=2)
     for options, words in (
         (["--fidelity", "quality"], "has no column 'quality'"),
-        (["--fidelity", "y"], "cannot say the fidelity"),
+        (["--fidelity", "y"], "cannot be the fidelity"),
         (["--fidelity", "a"], "at most 5"),
     ):
         said = swwl("fit", folder / "levels.csv", "--target", "y", *options, *SCALARS, "-o", folder / "x.swwl", code=2)

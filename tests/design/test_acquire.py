@@ -11,12 +11,22 @@ from scipy.stats import t as student
 from swwl import Components, Elliptic, Matern52, RobustGPRegressor
 from swwl.design import pool as pools
 from swwl.design import suggest
-from swwl.design.acquire import coordinates, expected_improvement, front_of, hypervolume, probability_between
+from swwl.design.acquire import (
+    coordinates,
+    expected_improvement,
+    front_of,
+    hypervolume,
+    improvement_of,
+    probability_between,
+)
 from swwl.design.coverage import Coverage
 from swwl.design.pool import Pool
 from swwl.design.space import success_chance
 from swwl.errors import InputError, InputTypeError
+from swwl.gp.carried import carried
+from swwl.gp.mixed import MixedPrediction, mixed
 from swwl.gp.prediction import Prediction
+from swwl.regression.target_scale import TargetScale
 from tests.domain.test_verdict import SKIN, plates
 
 
@@ -111,6 +121,50 @@ def test_probabilities_of_intervals_add_up():
     np.testing.assert_allclose(sum(probability_between(prediction, *part) for part in parts), 1)
 
 
+def either_or():
+    """Two cases that end at -1 or at 1, with equal and with unequal chances."""
+    parts = [Prediction(np.full(2, mean), np.full(2, 0.1), 8.0) for mean in (-1.0, 1.0)]
+    return mixed(parts, np.array([[0.5, 0.9], [0.5, 0.1]]))
+
+
+def test_what_lies_between_two_regimes_is_improbable():
+    """One bell of the same mean and variance would say 38 %, and that 1.5 is exceeded by 0.03 on average."""
+    found = either_or()
+    high = student.sf(-5.0, 8.0)
+    np.testing.assert_allclose(probability_between(found, 0.5, np.inf), np.array([0.5, 0.1]) * high, rtol=1e-3)
+    np.testing.assert_allclose(probability_between(found, -0.5, 0.5), student.sf(5.0, 8.0), rtol=1e-2)
+    own = expected_improvement(np.ones(1), np.full(1, 0.1), 8.0, 1.5)[0]
+    np.testing.assert_allclose(improvement_of(found, 1.5, 1.0), own * np.array([0.5, 0.1]), rtol=1e-3)
+
+
+def test_improvements_of_regimes_on_another_scale_are_averages():
+    found = carried(either_or(), [TargetScale("log")], times=np.array([2.0, 3.0]))
+    draws = student.rvs(8.0, size=(100_000, 2, 2), random_state=0) * 0.1 + [[-1.0], [1.0]]
+    first = np.random.default_rng(0).random((100_000, 2)) < [0.5, 0.9]
+    y = np.exp(np.where(first, draws[:, 0], draws[:, 1])) * [2.0, 3.0]
+    for best, sign in ((3.0, 1.0), (-1.0, -1.0)):
+        expected = np.maximum(sign * y - best, 0.0).mean(axis=0)
+        np.testing.assert_allclose(improvement_of(found, best, sign), expected, rtol=0.03)
+    np.testing.assert_allclose(probability_between(found, 1.0, 6.0), ((y > 1.0) & (y < 6.0)).mean(axis=0), atol=0.005)
+
+
+def test_a_pool_believes_in_both_regimes(single):
+    """What is learned makes either surer; they come together where nothing is left to be learned."""
+    pool = Pool(single, cases(2, 1)[["a", "b"]])
+    pool._function = either_or().columns()
+    full = pool._function.std**2
+    for share in (1.0, 0.995, 0.25, 0.0):
+        pool.variance = share * full
+        found = pool.believed(0)
+        assert isinstance(found, MixedPrediction)
+        np.testing.assert_allclose(found.std**2, share * full[:, 0], atol=1e-15)
+        np.testing.assert_allclose(found.mean, pool._function.mean[:, 0])
+        apart = found.parts[1].mean - found.parts[0].mean
+        np.testing.assert_allclose(
+            apart, 2.0 if share > 0.99 else 2.0 * np.sqrt(share * full / (full - 0.04 / 3))[:, 0]
+        )
+
+
 def test_the_best_case_of_a_pool_is_found(stack):
     table = cases(200, 4)
     new = table[["a", "b"]]
@@ -128,6 +182,19 @@ def test_constraints_are_respected_in_what_is_predicted(stack):
     assert (mean[:, 1] < 0.11).all() and "v at most 0.1 with" in found["why"][0]
     nowhere = suggest(stack, table[["a", "b"]], 2, "maximize", target="u", constraints={"v": (5, None)})
     assert "no training case satisfies the constraints" in nowhere["why"][0]
+
+
+@pytest.mark.parametrize(("bounds", "side"), [((1e9, None), 1), ((None, -1e9), -1)])
+@pytest.mark.parametrize("goal", ["learn", "maximize:u"])
+def test_where_no_candidate_keeps_a_bound_the_nearest_are_chosen(stack, goal, bounds, side):
+    new = cases(40, 77)[["a", "b"]]
+    found = suggest(stack, new, 2, goal, constraints={"v": bounds})
+    told = stack.predict_distribution(new, widen=False).column(1)
+    away = side * (side * 1e9 - told.mean) / told.std
+    assert found["row"].tolist() == np.argsort(away)[:2].tolist() and (found["score"] == 0).all()
+    assert found["why"].str.contains("no candidate is expected to satisfy the constraints").all()
+    plain = suggest(stack, new, 2, goal, constraints={"v": (float(np.median(told.mean)), None)})
+    assert not plain["why"].str.contains("no candidate").any()
 
 
 def test_failed_and_running_cases_are_not_chosen(single):
@@ -202,6 +269,8 @@ def test_bad_wishes_are_refused(single, stack):
         ({"goal": "maximize:lift"}, "no target 'lift'; it has u, v"),
         ({"goal": "maximize"}, "Only one target can be maximized, but there are u, v"),
         ({"goal": "improve"}, "goal must be one of learn, maximize, minimize"),
+        ({"goal": []}, "goal must be one of learn, maximize, minimize, or a list of two, not \\[\\]"),
+        ({"goal": 3}, "goal must be one of .* not 3"),
         ({"criterion": "ei"}, "criterion must be one of imse, variance, maximin for goal 'learn'"),
         ({"constraints": {"w": (1, None)}}, "no target 'w'"),
         ({"constraints": {"v": (2, 1)}}, "is impossible: at least 2 and at most 1"),

@@ -75,6 +75,16 @@ def test_constraints_are_judged_there():
     assert 300 * (1 + (shape - 0.3) ** 2) < 330  # whatever the loads of the training cases were
 
 
+def test_columns_of_the_trend_are_conditions_too():
+    trend = RobustGPRegressor(Matern52("a"), trend=["force [N]"], calibrate=False)
+    trend.fit(TABLE.assign(y=TABLE["a"] ** 2 + TABLE["force [N]"])[["a", "force [N]", "y"]], "y")
+    for at, other in (({"force": 300}, "a"), ({"a": 0.5}, "force [N]")):
+        checked = check_conditions(trend, at)
+        found = Pool(trend, POOL[["a", "force [N]"]], at=checked)
+        assert_allclose(found.answers[:, 0], trend.predict(TABLE[[other]].assign(**checked), include_nugget=False))
+        assert len(suggest(trend, POOL, 2, "maximize", at=at)) == 2
+
+
 def test_what_is_not_an_input_is_refused(model):
     for at, said in [
         ({"speed": 1.0}, r"no input 'speed' to fix; it has: a, force \[N\], kind"),

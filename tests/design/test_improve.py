@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from swwl import SWWL, InputError, Matern52, Mesh, RobustGPRegressor
 from swwl.design import displacement_modes, improve
@@ -68,13 +69,23 @@ def test_begins_inside_and_keeps_what_modes_do_not_hold(model, modes):
 @pytest.mark.parametrize(("change", "text"), [
     ({"radius": 99.0}, "beyond them nothing has been tested"), ({"radius": 0.0}, "must be positive"),
     ({"target": None}, "several targets"), ({"target": "w"}, "the model predicts 'y', 'z'"),
+    ({"constraints": {"z": 3}}, "must be .low, high., numbers"),
+    ({"constraints": {"z": ("a", 1)}}, "must be .low, high."),
+    ({"constraints": {"z": (None, None)}}, "must be .low, high."), ({"constraints": ["z"]}, "constraints are"),
+    ({"inputs": {"load": "a"}}, "load is fixed at 'a', but a number"), ({"inputs": 3}, "Conditions are 3"),
+    ({"inputs": {"load": 1.0, "speed": 3}}, "no input 'speed' to fix; it has: load"),
+    ({"caution": "1"}, "caution is '1'"),
+    ({"thickness": "1"}, "thickness is '1'"), ({"criterion": "ei", "best": "1"}, "best is '1'"),
+    ({"radius": "1"}, "radius is '1'"), ({"model": RobustGPRegressor()}, "is not fitted yet"),
+    ({"model": "model.swwl"}, "improve needs a fitted RobustGPRegressor, not str"),
     ({"goal": "better"}, "maximize"), ({"inputs": {}}, "needs 'load'"), ({"caution": -1.0}, "caution"),
     ({"mesh": Mesh([[0.0, 0], [1, 0], [0, 1]], [[0, 1, 2]])}, r"points of shape \(3, 2\)"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(model, table, modes, change, text):
-    options = {"mesh": table["mesh"][0], "inputs": {"load": 1.0}, "target": "y"} | change
-    with pytest.raises(InputError, match=text):
-        improve(model, options.pop("mesh"), modes, options.pop("inputs"), **options)
+    options = {"model": model, "mesh": table["mesh"][0], "inputs": {"load": 1.0}, "target": "y"} | change
+    with pytest.raises(ValueError, match=text) as caught:
+        improve(options.pop("model"), options.pop("mesh"), modes, options.pop("inputs"), **options)
+    assert isinstance(caught.value, (InputError, NotFittedError))
 
 
 def test_modes_need_one_topology(table):

@@ -36,7 +36,7 @@ def test_cheap_runs_are_proposed_where_good_ones_are_dear(model):
     dear = suggest(model, NEW, 6, costs={"coarse": 1, "fine": 100})
     same = suggest(model, NEW, 6, costs={"coarse": 20, "fine": 1})
     assert set(dear["level"]) == {"coarse"} and set(same["level"]) == {"fine"}
-    assert (np.diff(same["score"]) <= 1e-12).all() and "fine: takes away" in same["why"][0]
+    assert (np.diff(same["score"]) <= 1e-12).all() and "fine: removes" in same["why"][0]
 
 
 def test_training_cases_are_not_proposed_again(model):
@@ -59,7 +59,7 @@ def test_bad_costs_are_one_clear_line(model, words):
 
 
 def test_costs_are_for_learning_with_levels(model):
-    with pytest.raises(InputError, match="weighed to learn"):
+    with pytest.raises(InputError, match="for the goal learn"):
         suggest(model, NEW, 1, goal="maximize", costs={"coarse": 1, "fine": 2})
     alone = RobustGPRegressor().fit(levels_table()[60:].drop(columns="level"), "y")
     with pytest.raises(InputError, match="fitted without any"):

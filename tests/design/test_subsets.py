@@ -132,6 +132,10 @@ def test_known_cases_are_not_chosen_and_keep_others_away():
     mask = np.arange(60) < 40
     assert select(rows, 1, have=mask)["row"][0] >= 40
     assert select(rows, 1, have=rows[:40])["row"][0] >= 40  # a table of others
+    loads = pd.DataFrame({"load": rows[:, 0]})
+    assert select(loads, 1, have=loads["load"][:40])["row"][0] >= 40  # a column is one, too
+    for method in METHODS:
+        assert select(rows[[0, 20, 40]], 1, method, have=[0])["row"][0] in (1, 2)
 
 
 def test_meshes_are_told_apart_by_their_shape():
@@ -153,6 +157,9 @@ def test_bad_pools_are_refused():
         ({"n": 0}, "n must be a whole number of at least 1, not 0"),
         ({"n": 1, "method": "best"}, "method must be one of imse, support, k-median, maximin"),
         ({"n": 1, "have": [7]}, "have names row 7, but there are 5 cases"),
+        ({"n": 1, "have": [1.0]}, "have holds 1.0, but row numbers are whole; give cases as a table"),
+        ({"n": 1, "have": np.array([0, 1.5])}, "have holds 0.0, but row numbers are whole"),
+        ({"n": 1, "have": 2}, "have must hold row numbers from 0"),
         ({"n": 1, "have": np.ones(3, bool)}, "have has 3 entries, but there are 5 cases"),
     ]:
         with pytest.raises(InputError, match=text):

@@ -12,9 +12,10 @@ from hypothesis.extra.numpy import arrays
 from swwl import Components, Elliptic, Matern52, Mesh, RobustGPRegressor, load_model
 from swwl.domain import clouds
 from swwl.domain.clouds import FLOOR, harmonic_mean, make_cloud, p_values
-from swwl.domain.verdict import agreement, far_from_others, make_reference, shown_factors
+from swwl.domain.verdict import agreement, far_from_others, judge, make_reference, shown_factors
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
+from swwl.jobs.predict import domain_columns, domain_words, n_unlike
 from tests.helpers import plate
 
 SKIN = {"measure": "skin", "n_iterations": 0, "quantiles": "mean", "n_projections": 12, "n_quantiles": 24}
@@ -139,6 +140,28 @@ def test_few_training_cases_cannot_tell():
     assert found["why"].str.startswith("40 training cases are too few, at least 100").all()
 
 
+def test_few_training_cases_tell_what_needs_no_statistics():
+    table = plates(40, 0)
+    kernel = Elliptic(Components("mesh", n_components=2, **SKIN), "load")
+    model = RobustGPRegressor(kernel, n_starts=1, calibrate=False).fit(table, "stress")
+    new = plates(4, 3)
+    new.loc[1, "load"] = 40.0
+    large = new.loc[2, "mesh"]
+    new["mesh"] = new["mesh"].astype(object)
+    new.at[2, "mesh"] = Mesh(1000 * large.points, large.cells)
+    found = model.domain(new)
+    assert found["inside"].isna().tolist() == [True, False, False, True]
+    assert not found["inside"].iloc[[1, 2]].any() and (found["tail"].iloc[[1, 2]] < 0.01).all()
+    assert found["kind"].iloc[:3].tolist() == ["cannot tell", "input out of range", "other units, frame or kind"]
+    assert "too few" not in "".join(found["why"].iloc[1:3])
+    told = domain_words(found, 40, 1)
+    assert told[0].startswith("1 of 4 cases is outside the training range") and told[1].startswith(
+        "2 of 4 cases are unlike"
+    )
+    assert told[-1].startswith("whether the other 2 cases are like the 40 training cases cannot be told")
+    assert n_unlike(found) == 2 and domain_columns(found)["inside_domain"] == [None, False, False, None]
+
+
 def test_models_without_meshes_and_with_several_targets():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(size=(120, 2)), columns=["a", "b"])
@@ -149,6 +172,20 @@ def test_models_without_meshes_and_with_several_targets():
     assert found["widened"].iloc[2] == "u, v"
     with pytest.raises(InputError, match="no rows"):
         model.domain(table[:0])
+
+
+def test_the_case_of_a_table_has_no_shape():
+    """Fifteen columns that hardly differ from each other, and a case in which they do."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"c{k}": 1e-3 * rng.uniform(size=200) for k in range(15)}).add(rng.uniform(size=200), axis=0)
+    new = pd.DataFrame([rng.choice([0.1, 0.9], 15)], columns=table.columns)
+    factors = [Matern52(name) for name in table]
+    rows = [factor.fit(table[factor.column]) for factor in factors]
+    flat = np.ones((200, 1))
+    reference = make_reference(factors, rows, Prediction(0 * flat, flat, np.inf), flat, table)
+    found = judge(reference, factors, [factor.represent(new[factor.column]) for factor in factors], flat[:1], new)
+    why = found["why"][0]
+    assert "the case combines its numbers as none of the training cases does" in why and "shape" not in why
 
 
 def test_the_skin_shows_a_mesh_best():

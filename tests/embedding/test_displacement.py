@@ -79,7 +79,7 @@ def test_scales_measures_and_exponents():
         with pytest.raises(InputError, match="scale must be True, False or 2 positive numbers"):
             given_scale(bad, 2)
     check_measure({"measure": "nodes", "node_weights": "area"})
-    with pytest.raises(InputError, match="scales normals to coordinates by itself"):
+    with pytest.raises(InputError, match="already scales normals to coordinates"):
         check_measure({"measure": "skin", "scale": True})
     check_exponent(2)
     with pytest.raises(InputError, match=r"alpha must lie in \(0, 1\], but is 1.5"):

@@ -247,7 +247,7 @@ def test_nodes_are_the_default():
     ("options", "message"),
     [
         ({"measure": "volume"}, r"measure must be one of \[None, 'nodes', 'area', 'skin', 'edges'\], not 'volume'"),
-        ({"measure": "skin", "node_weights": "area"}, "has masses of its own, so node_weights must be None"),
+        ({"measure": "skin", "node_weights": "area"}, "has its own masses, so node_weights must be None"),
         ({"measure": "area", "per_iteration": True}, "has no iterations to embed one by one"),
         ({"measure": "area", "fields": ["T"]}, r"takes coordinates only, so fields=\['T'\] cannot be used"),
         ({"measure": "skin", "scale": True}, "scale must be False, not True"),

@@ -1,6 +1,7 @@
 """FieldRegressor: what it learns, what it refuses, what it keeps."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
 from swwl.errors import MeshWarning, PlaneMeshWarning
+from swwl.fields import candidates
 from swwl.fields.kernels import NodePositions, WallShapes
 from swwl.fields.one_mesh import PreparedFields
 from swwl.kernels import Components
@@ -238,10 +240,59 @@ def test_progress_is_told():
 def test_a_constant_field_has_no_modes():
     table = plates(12)
     table["mesh"] = [mesh.with_fields({"T": np.full(mesh.n_nodes, 7.0)}) for mesh in table["mesh"]]
-    model = smooth().fit(table[:10], "T")
+    with pytest.warns(MeshWarning, match="Field 'T' is 7 everywhere on all 10 meshes: there is nothing to learn"):
+        model = smooth().fit(table[:10], "T")
     assert model.modes_["number"].tolist() == [0]
     assert np.allclose(model.predict(table[10:])[0]["T"], 7.0)
     assert np.allclose(model.sample(table[10:], 2)[0]["T"], 7.0)
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_a_field_may_be_the_same_in_all_cases(tmp_path):
+    """It varies in space, but not from mesh to mesh: what is left of it are roundings; another field is learned."""
+    table = plates(26, same=True)
+    x = np.linspace(0.0, 1.0, 42) / 3
+    table["mesh"] = [mesh.with_fields({"T": mesh.fields["T"], "x": x.copy()}) for mesh in table["mesh"]]
+    both, alone = (FieldRegressor(Matern52("load")).fit(table[:20], names) for names in (["T", "x"], ["T"]))
+    assert both.modes_.loc[both.modes_["field"] == "x", "number"].tolist() == [0]
+    for found, other in zip(both.predict(table[20:]), alone.predict(table[20:]), strict=True):
+        np.testing.assert_array_equal(found["T"], other["T"])
+        np.testing.assert_allclose(found["x"], x, atol=1e-12)
+    lower, upper = both.predict_interval(table[20:22])
+    assert (upper[1]["x"] - lower[1]["x"]).max() < 1e-5
+    np.testing.assert_allclose(both.sample(table[20:21], 2, random_state=0)[0]["x"], [x, x], atol=1e-5)
+    both.save(tmp_path / "m.swwl")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[25:])[0]["x"], found["x"])
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning", "ignore::swwl.errors.GPWarning")
+@pytest.mark.parametrize("amplitude", [False, True])
+def test_a_field_may_differ_in_one_mesh(amplitude):
+    table = plates(24, same=True)
+    x = np.linspace(0.0, 1.0, 42) / 3
+    own = [(2.0 * x if amplitude else x + np.sin(9 * x)) if row == 3 else x for row in range(24)]
+    table["mesh"] = [mesh.with_fields({"x": u}) for mesh, u in zip(table["mesh"], own, strict=True)]
+    model = FieldRegressor(Matern52("load")).fit(table[:20], "x")
+    lower, upper = model.predict_interval(table[20:])
+    for found, low, high in zip(model.predict(table[20:]), lower, upper, strict=True):
+        assert np.abs(found["x"] - x).max() < 0.2 and np.isfinite(high["x"] - low["x"]).all()
+
+
+def test_cells_that_are_not_finite_and_meshes_that_were_not_solved_are_named():
+    table = plates(8)
+    meshes = []
+    for number, mesh in enumerate(table["mesh"]):
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        field[:3] = np.inf if number == 2 else field[:3]
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": 0 * field if number == 5 else field}))
+    table["mesh"] = meshes
+    with pytest.warns(MeshWarning) as told:
+        smooth(calibrate=False).fit(table, "q")
+    texts = [str(one.message) for one in told if one.category is MeshWarning]
+    assert texts == [
+        "Field 'q' is not finite at 3 cells of mesh 2; they do not count.",
+        "Field 'q' is 0 everywhere on mesh 5: was it solved there?",
+    ]
 
 
 @pytest.mark.slow
@@ -271,6 +322,31 @@ def test_fields_of_cells_come_back_on_cells():
     found = model.predict_meshes(table[12:])[0]
     assert found.cell_fields["q"].shape == (found.n_cells,)
     assert np.abs(found.cell_fields["q"] - meshes[12].cell_fields["q"]).max() < 0.6
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_scores_and_deviations_of_cell_fields_are_those_of_what_is_delivered(tmp_path):
+    table = plates(16)
+    rng = np.random.default_rng(0)
+    meshes = []
+    for mesh in table["mesh"]:
+        field = mesh.fields["T"][mesh.cells["triangle"]].mean(axis=1)
+        rough = 0.1 * rng.choice([-1.0, 1.0], len(field))  # no values at nodes have such means
+        meshes.append(Mesh(mesh.points, dict(mesh.cells), cell_fields={"q": field + rough}))
+    table["mesh"] = meshes
+    model = smooth().fit(table[:14], "q")
+    lost = model.models_["q"].lost
+    assert 0.05 < lost[0] < 0.1
+    _, (std, *_) = model.predict(table[14:], return_std=True)
+    assert (std["q"] >= model.models_["q"].factor * lost[0]).all()
+    inside = [((lower["q"] <= mesh.cell_fields["q"]) & (mesh.cell_fields["q"] <= upper["q"])).mean()
+              for mesh, lower, upper in zip(meshes[14:], *model.predict_interval(table[14:]), strict=True)]  # fmt: skip
+    assert np.mean(inside) > 0.8
+    rmse = model.cross_validated()["rrmse"][0] * max(np.abs(mesh.cell_fields["q"]).max() for mesh in meshes)
+    assert rmse > 0.9 * lost[0]
+    model.save(tmp_path / "m.swwl")
+    again = load_model(tmp_path / "m.swwl").predict(table[14:], return_std=True)[1]
+    np.testing.assert_array_equal(again[0]["q"], std["q"])
 
 
 def rings(n=24, seed=0):
@@ -327,7 +403,7 @@ def test_tables_that_make_no_sense_are_refused():
         smooth().fit(table[:3], "T")
     with pytest.raises(InputError, match="no column of meshes"):
         smooth().fit(table[["load"]], "T")
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, match="distinct texts"):
         smooth().fit(table, ["T", "T"])
     table.at[4, "mesh"] = Mesh(table["mesh"][4].points, dict(table["mesh"][4].cells))
     with pytest.raises(InputError, match="Mesh 4 has no field 'T'"):
@@ -432,3 +508,19 @@ def test_notebooks_show_a_table_of_fields(fitted):
     text = fitted[0]._repr_html_()
     assert "FieldRegressor, fitted to 20 meshes" in text and "<td" in text and ">T<" in text and ">v<" in text
     assert "sk-" in smooth()._repr_html_()
+
+
+def test_only_the_best_candidate_is_kept_with_its_basis(monkeypatch):
+    seen, alive = [], []
+    error_of = candidates.fold_error
+
+    def fold_error(data, coded, *others):
+        seen.append(weakref.ref(coded))
+        alive.append(sum(one() is not None for one in seen))
+        return error_of(data, coded, *others)
+
+    monkeypatch.setattr(candidates, "fold_error", fold_error)
+    model = FieldRegressor(KERNEL, basis_size=30, n_modes=4, calibrate=False).fit(plates(14), "T")
+    assert len(alive) == len(model.choices_) > 5 and max(alive) <= 3
+    best = model.choices_["rrmse"].where(~model.choices_["amplitude"]).idxmin()
+    assert model.choices_["chosen"].sum() == 1 and model.choices_["chosen"][best]

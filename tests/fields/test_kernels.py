@@ -84,5 +84,5 @@ def test_what_has_no_walls_is_refused(airfoils):
         WallShapes("mesh").fit([plate, plate])
     with pytest.raises(InputError, match="has 0 inner loops, but the first training mesh has 1"):
         describer_of(airfoils[0]).blocks(plate)
-    with pytest.raises(InputError, match="'gain' alone"):
+    with pytest.raises(InputError, match="'gain' only"):
         check_recipe({"gain": 1.0}, ["gain", "wall"])

@@ -10,7 +10,16 @@ from swwl.fields.geometry.descriptors import Describer, box, check_recipe, has_n
 from swwl.fields.modes import Nodal, Smooth, SmoothBasis, choose_centers, gram, pack, unpack
 from swwl.fields.numbers import derived_number
 from swwl.fields.scores import mesh_score, pooled
-from swwl.fields.values import WARPS, FieldKind, Warp, node_weights, possible_warps
+from swwl.fields.values import (
+    WARPS,
+    FieldKind,
+    Warp,
+    cells_to_nodes,
+    node_weights,
+    nodes_of_means,
+    nodes_to_cells,
+    possible_warps,
+)
 from tests.helpers import central_slope
 
 
@@ -148,6 +157,45 @@ def test_fields_of_cells_come_to_nodes_and_back():
     nodal = kind.nodal(mesh)
     assert nodal.tolist() == [[5.0, 6.0]] * 4
     assert kind.shaped(mesh, nodal).tolist() == [[5.0, 6.0]]
+
+
+def boundary_layer(n=20, m=25):
+    """A grid whose cells are thin at the wall, and a velocity in its cells that rises from zero there."""
+    y = np.append(0.0, np.cumsum(1.2 ** np.arange(m)))
+    x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 2, n + 1), y / y[-1], indexing="ij"))
+    corner = np.arange((n + 1) * (m + 1)).reshape(n + 1, m + 1)
+    cells = np.stack([corner[:-1, :-1], corner[1:, :-1], corner[1:, 1:], corner[:-1, 1:]], axis=-1).reshape(-1, 4)
+    at = np.column_stack([x, y])[cells].mean(axis=1)
+    speed = np.tanh(30 * at[:, 1] / (1 + at[:, 0])) + 0.1 * np.sin(9 * at[:, 0])
+    return Mesh(np.column_stack([x, y]), {"quad": cells}), np.column_stack([speed, 0.1 * speed**2])
+
+
+def test_means_over_cells_of_nodal_values_are_the_field_of_cells():
+    mesh, field = boundary_layer()
+
+    def error(nodal):
+        return np.sqrt(np.nanmean((nodes_to_cells(mesh, nodal) - field) ** 2, axis=0)) / np.nanstd(field, axis=0)
+
+    averages, found = cells_to_nodes(mesh, field), nodes_of_means(mesh, field)
+    assert (error(found) < 0.1 * error(averages)).all() and (error(found) < 3e-3).all()
+    # no checkerboard: neighbors along the wall differ as little as averages do
+    along = found.reshape(21, 26, 2)[:, 3]
+    assert (
+        np.abs(np.diff(along, 2, axis=0)).max()
+        < 3 * np.abs(np.diff(averages.reshape(21, 26, 2)[:, 3], 2, axis=0)).max()
+    )
+    one = nodes_of_means(mesh, field[:, :1])
+    np.testing.assert_allclose(one, np.maximum(found[:, :1], one.min()), atol=1e-9)  # components by themselves
+    field[:7] = np.nan
+    gap = nodes_of_means(mesh, field)
+    assert np.isnan(gap[0]).all() and np.isfinite(gap[40:]).all() and (error(gap) < 5e-3).all()
+
+
+def test_what_is_nowhere_negative_in_cells_stays_so_at_nodes():
+    mesh, _ = boundary_layer()
+    spot = np.zeros((mesh.n_cells, 1))
+    spot[210] = 1.0
+    assert nodes_of_means(mesh, spot).min() == 0 and nodes_of_means(mesh, np.column_stack([spot, spot])).min() < -0.1
 
 
 def test_fields_are_refused_by_name():

@@ -1,6 +1,7 @@
 """Numbers derived from fields: exact where fields are linear; their intervals hold what they say."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,12 +9,14 @@ import pytest
 from scipy.interpolate import LinearNDInterpolator
 from scipy.spatial import Delaunay
 
-from swwl import Elliptic, FieldRegressor, InputError, Mesh, load_model
+from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_model
 from swwl.datasets import make_channel
-from swwl.errors import MeshWarning
+from swwl.errors import MeshWarning, PlaneMeshWarning
+from swwl.fields.kernels import NodePositions
 from swwl.fields.numbers import ForceOn, Line, NumberErrors, Probe, derived_number, group_forces, missing_notes
 from swwl.kernels import Components
 from swwl.mesh.boundary import boundary
+from swwl.mesh.cells import cell_measures
 from tests.mesh.shapes import FILLINGS, extruded, joined, pixels, ring, shuffled, solid, sphere
 
 
@@ -117,6 +120,53 @@ def test_probes_are_those_of_scipy():
         else:
             with pytest.raises(InputError, match="outside of the mesh"):
                 number(Probe(place), mesh, values)
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.CaseWarning")
+def test_numbers_of_fields_of_cells_are_those_of_cells():
+    rng = np.random.default_rng(0)
+    x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 6), indexing="ij"))
+    corner = np.arange(42).reshape(7, 6)
+    quads = np.stack([corner[:-1, :-1], corner[1:, :-1], corner[1:, 1:], corner[:-1, 1:]], axis=-1).reshape(-1, 4)
+    rows = []
+    for width, load in zip(rng.uniform(1, 2, 18), rng.uniform(1, 3, 18), strict=True):
+        points = np.column_stack([width * x**1.5, y])
+        at = points[quads].mean(axis=1)
+        p = load * (1 + at[:, 0] ** 2 + np.sin(3 * at[:, 1]))
+        groups = {"wall": {"line": np.column_stack([corner[:-1, 0], corner[1:, 0]])}}
+        plane = Mesh(points, {"quad": quads}, cell_fields={"p": p}, groups=groups)
+        rows.append({"mesh": plane, "load": load})
+    table = pd.DataFrame(rows)
+    table["layer"] = [with_cells(extruded(mesh, 0.1), mesh) for mesh in table["mesh"]]
+    asked = ["max", "mean", "integral", Probe((0.6, 0.45)), ForceOn("wall")]
+    found = {}
+    for kind in ("mesh", "layer"):
+        own = table[[kind, "load"]].rename(columns={kind: "mesh"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlaneMeshWarning)
+            model = FieldRegressor(NodePositions("mesh") * Matern52("load"), random_state=1).fit(own[:15], "p")
+        found[kind] = model.derived(own[15:], asked)
+        assert {"max", "mean", "integral", "force on wall"} <= model.models_["p"].numbers.keys()
+        shown = model.predict_meshes(own[15:])[0].cell_fields["p"]
+        mesh = table["mesh"][15]
+        corners = mesh.points[mesh.cells["quad"]]
+        holds = ((corners.min(axis=1) <= [0.6, 0.45]) & (corners.max(axis=1) >= [0.6, 0.45])).all(axis=1)
+        assert holds.sum() == 1 and found[kind]["at_0.6_0.45_mean"][0] == pytest.approx(shown[holds][0])
+    for row in range(3):
+        mesh = table["mesh"][15 + row]
+        sizes, p = cell_measures(mesh.points, "quad", mesh.cells["quad"]), mesh.cell_fields["p"]
+        for kind in found:
+            assert found[kind]["max_mean"][row] == pytest.approx(p.max(), rel=0.03)
+            assert found[kind]["integral_mean"][row] == pytest.approx(sizes @ p, rel=0.02)
+            assert found[kind]["mean_mean"][row] == pytest.approx(sizes @ p / sizes.sum(), rel=0.02)
+            along = mesh.points[corner[:, 0], 0]
+            exact = table["load"][15 + row] * (along[-1] + along[-1] ** 3 / 3)
+            assert abs(found[kind]["force_on_wall_mean_1"][row]) == pytest.approx(exact, rel=0.1)
+
+
+def with_cells(mesh, plane):
+    """A layer with the cell fields of its plane mesh."""
+    return Mesh(mesh.points, mesh.cells, cell_fields=dict(plane.cell_fields), groups=mesh.groups)
 
 
 def test_the_order_of_nodes_and_cells_does_not_matter():
@@ -284,7 +334,7 @@ def test_groups_without_faces_are_refused():
         "body*": r"no group 'body\*'; its groups are: held, hot, between",
         "held": r"group 'held' has no faces.*held \(2 nodes\)",
         "hot": r"has no faces.*hot \(1 cell",
-        "between": "inside of the mesh alone",
+        "between": "lies inside the mesh",
     }.items():
         with pytest.raises(InputError, match=words):
             number(ForceOn(name), mesh, values)

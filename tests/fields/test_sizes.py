@@ -9,13 +9,14 @@ from hypothesis.extra.numpy import arrays
 
 from swwl import FieldRegressor, InputError, Mesh, load_model
 from swwl.fields.fit import whole_field
-from swwl.fields.model import FieldModel, NodeAnswer, WholeField, floored
+from swwl.fields.model import FieldModel, NodeAnswer
 from swwl.fields.one_mesh import PreparedFields
 from swwl.fields.sizes import CaseSizes, field_sizes, stretch, worth_a_model
 from swwl.fields.training import held_values
 from swwl.fields.values import Warp, kept_limits
 from swwl.fields.words import held_words
 from swwl.mesh.remesh.refine import subdivided
+from swwl.regression.intervals import WholeBand, floored
 
 N_TRAIN, N_TEST = 48, 24
 
@@ -131,7 +132,7 @@ def test_one_mesh_and_a_file_say_the_same(beams, tmp_path):
 def test_bands_need_folds(beams):
     _, test = beams
     model = FieldRegressor(basis_size=20, n_modes=3, calibrate=False).fit(test[:12], "stress")
-    with pytest.raises(InputError, match="Bands of whole fields come from folds, which there were none of for stress"):
+    with pytest.raises(InputError, match="Bands of whole fields need folds, and there were none for stress"):
         model.predict_interval(test[:1], simultaneous=True)
 
 
@@ -178,7 +179,7 @@ def test_held_components_by_themselves():
 
 @given(arrays(float, 30, elements=st.floats(0.01, 50)), st.floats(0.05, 0.95))
 def test_bands_hold_their_share_of_the_fields_they_come_from(errors, level):
-    found = WholeField(np.sort(errors), 0.0)
+    found = WholeBand(np.sort(errors), 0.0)
     assert (errors <= found.width(level) * (1 + 1e-12)).mean() >= level - 1 / 30
     assert found.width(0.999) >= found.width(level)
 

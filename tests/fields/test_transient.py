@@ -129,7 +129,13 @@ def test_grids_of_times():
         (lambda t: t.assign(mesh=[rod(1, 1, times=TIMES[:1])] * len(t)), "has 1 time, but at least 2"),
         (
             lambda t: t.assign(mesh=[rod(1, 1, times=TIMES + 3 * (k % 2)) for k in range(len(t))]),
-            "share only the times",
+            "Case 1 begins at time 3 and case 0 ends at 1, so that all share less than half",
+        ),
+        (
+            lambda t: t.assign(
+                mesh=[rod(1, 1, times=TIMES if k != 2 else 1 - 0.1 * TIMES[::-1]) for k in range(len(t))]
+            ),
+            "Case 2 begins at time 0.9 and case 0 ends at 1",
         ),
         (lambda t: t.drop(columns="mesh"), "no column of meshes"),
         (lambda t: t.assign(mesh=[m.mesh for m in t["mesh"]]), "holds a Mesh, but a series"),
@@ -145,7 +151,7 @@ def test_mistakes(fitted, rods):
         TransientRegressor().fit(rods, "w")
     with pytest.raises(InputError, match="n_times is 1"):
         TransientRegressor(n_times=1).fit(rods, "u")
-    with pytest.raises(InputError, match="Time 2 is asked for, but training cases have times from 0 to 1"):
+    with pytest.raises(InputError, match="Time 2 is requested, but training cases have times from 0 to 1"):
         fitted.predict(rods[:1], times=[0.5, 2])
     with pytest.raises(InputError, match="not sorted"):
         fitted.predict(rods[:1], times=[0.5, 0.2])

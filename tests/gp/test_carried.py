@@ -41,6 +41,16 @@ def test_they_are_finite_where_a_students_are_not():
     assert np.isfinite(far.mean).all() and (far.interval()[0] > 0).all()
 
 
+@pytest.mark.parametrize("kind", ["log", "asinh"])
+def test_means_of_cases_like_none_of_training_are_not_those_of_the_tail(kind):
+    scale = TargetScale(kind).limited(np.exp(np.random.default_rng(0).normal(size=50)))
+    found = carried(Prediction(np.array([0.1, 0.1]), np.array([2.0, 15.0]), np.inf), [scale])
+    assert_allclose(found.mean[1], found.mean[0])
+    assert found.std[1] < 10 * found.std[0] and found.interval()[1][1] > 1e10
+    slope = moment_slopes(scale, 0.1, 15.0, np.inf)[0]
+    assert slope[1] == 0 and slope[0] > 0
+
+
 def test_the_identity_changes_no_bit():
     plain = Prediction(np.column_stack([MEAN, MEAN]), np.column_stack([WIDTH, WIDTH]), 7.0)
     assert carried(plain, [SAME, SAME]) is plain

@@ -31,6 +31,27 @@ def test_one_part_is_that_part():
     np.testing.assert_allclose(found.std, one.std)
 
 
+@pytest.mark.parametrize("df", [2.0, 5.0])
+@pytest.mark.parametrize("level", [0.5, 0.99, 0.999, 0.99999])
+def test_bounds_of_parts_with_few_degrees_of_freedom(df, level):
+    """The parts differ in nothing but their tails, and nearly all of the weight is on the heavy ones."""
+    parts = [Prediction(np.zeros(1), np.ones(1), own) for own in (100.0, df)]
+    found = mixed(parts, np.array([[1e-9], [1.0 - 1e-9]]))
+    reach = stats.t.ppf(0.5 + level / 2, df)
+    np.testing.assert_allclose(found.interval(level), [[-reach], [reach]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.999])
+def test_sets_reach_as_far_as_tails(level):
+    weights = np.array([[0.5], [0.5]])
+    found = mixed([Prediction(np.array([mean]), np.ones(1), 3.0) for mean in (0.0, 500.0)], weights)
+    (humps,) = found.sets(level)
+    assert len(humps) == 2
+    for hump, mean in zip(humps, (0.0, 500.0), strict=True):
+        reach = stats.t.ppf(0.5 + level / 2, 3.0)
+        np.testing.assert_allclose([mean - hump.lower, hump.upper - mean], reach, rtol=0.02)
+
+
 def test_moments_bounds_and_density_are_those_of_samples():
     found, rng = two_humps(), np.random.default_rng(0)
     parts = np.stack([rng.normal(part.mean, part.scale, (200_000, 3)) for part in found.parts])

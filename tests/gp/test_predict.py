@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
+from swwl.errors import InputError
 from swwl.gp import Coordinates, GPWarning, RobustGP
 from tests.helpers import central_slope
 
@@ -159,6 +160,33 @@ def test_linear_trend_is_its_columns_with_a_constant(data):
     assert_allclose(one.theta_, two.theta_, rtol=1e-4)
     for x, y in zip(a, b, strict=True):
         assert_allclose(x, y, rtol=1e-4)
+
+
+def test_columns_of_the_trend_that_depend_on_others_are_dropped_where_asked(data):
+    train, cross, _, y, z, new_z = data
+    more, new = (np.column_stack([own, np.ones(len(own)), own[:, 0] - 3.0]) for own in (z, new_z))
+    new[:, -2:] = 7.0  # whatever it is there, it has not been learned
+    with pytest.raises(InputError, match="linearly dependent"):
+        RobustGP(KINDS, trend="linear").fit(train, y, trend_columns=more)
+    found = RobustGP(KINDS, trend="linear").fit(train, y, trend_columns=more, drop_dependent=True)
+    plain = RobustGP(KINDS, trend="linear").fit(train, y, trend_columns=z, drop_dependent=True)
+    assert_array_equal(found.theta_, plain.theta_)
+    assert_array_equal(found.predict(cross, trend_columns=new), plain.predict(cross, trend_columns=new_z))
+    assert "params" in plain.get_state()
+    with pytest.raises(InputError, match="cannot be stored"):
+        found.get_state()
+
+
+def test_a_row_with_a_column_of_its_own_cannot_be_left_out(data):
+    """Nothing tells the coefficient without the row: it is predicted like any value, and others as without it."""
+    train, _, _, y, z, _ = data
+    flag = (np.arange(40) == 5).astype(float)
+    gp = RobustGP(KINDS, trend="linear", beta=1.0, nugget=0.01).fit(train, y + 9.0 * flag, trend_columns=flag)
+    found = gp.leave_one_out()
+    assert_allclose([found.mean[5], found.scale[5]], [np.mean(y + 9.0 * flag), np.std(y + 9.0 * flag)])
+    rest = np.delete(np.arange(40), 5)
+    without = RobustGP(KINDS, beta=1.0, nugget=0.01).fit([d[np.ix_(rest, rest)] for d in train], y[rest])
+    assert_allclose(found.mean[rest], without.leave_one_out().mean, rtol=1e-8)
 
 
 def test_the_nugget_is_the_difference_of_the_two_interval_kinds(data):

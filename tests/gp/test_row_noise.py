@@ -65,6 +65,14 @@ def test_noise_is_checked(noise):
         RobustGP(["matern52"]).fit([DISTANCES], noisy(), noise=noise)
 
 
+@pytest.mark.parametrize(("trend", "least"), [("constant", 3), ("zero", 2)])
+def test_some_rows_have_no_noise(trend, least):
+    for free in (0, least - 1):
+        noise = np.arange(25) >= free
+        with pytest.raises(InputError, match=f"{free} of 25 rows have no noise, but .* needs at least {least}"):
+            RobustGP(["matern52"], trend=trend).fit([DISTANCES], noisy(), noise=noise)
+
+
 def test_only_the_exact_solver_takes_noise():
     with pytest.raises(InputError, match="solver='exact'"):
         RobustGP(["matern52"], solver="vecchia").fit([DISTANCES], noisy(), noise=np.eye(25)[0])

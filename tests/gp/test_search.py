@@ -143,3 +143,21 @@ def test_starts_that_do_not_fit(smooth, start, message):
     block, y = smooth
     with pytest.raises(InputError, match=message):
         make_gp().fit([block], y, start=start)
+
+
+@pytest.mark.parametrize(("correlation", "periods"), [("matern52", 6), ("gaussian", 4)])
+def test_many_periods_are_not_noise(correlation, periods):
+    x = np.random.default_rng(0).uniform(size=(100, 2))
+    y = np.sin(2 * np.pi * periods * x[:, 0]) + x[:, 1]
+    gp = RobustGP([correlation]).fit([Joint([Coordinates(x)], ["a", "b"])], y)
+    assert gp.nugget_ < 1e-4 and np.sqrt(np.mean((gp.leave_one_out().mean - y) ** 2)) < 0.1
+    again = RobustGP([correlation]).fit([Joint([Coordinates(x)], ["a", "b"])], y, start=gp.beginning())
+    assert again.nugget_ < 1e-4  # folds begin where that run began
+
+
+def test_noise_stays_noise():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(size=(80, 3)), rng.normal(size=80)
+    with pytest.warns(GPWarning, match="cannot be told from noise"):
+        gp = RobustGP(["matern52"]).fit([Joint([Coordinates(x)], list("abc"))], y)
+    assert np.sqrt(np.mean((gp.leave_one_out().mean - y) ** 2)) > 0.9 * y.std()

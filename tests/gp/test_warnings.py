@@ -52,3 +52,15 @@ def test_a_good_fit_is_silent_even_with_an_inert_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RobustGP(["gaussian"]).fit([Coordinates(z)], np.sin(z[:, 0]) + z[:, 1])
+
+
+def test_a_range_at_the_end_of_the_default_box_is_no_news():
+    z = np.random.default_rng(0).uniform(-1, 1, size=(120, 3))
+    gp = RobustGP(["matern52"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gp.fit([Coordinates(z)], np.exp(z[:, 0]))  # column 2 says nothing: its range is as long as can be
+    lowest = float(np.exp(gp._box[0][2]))
+    assert gp.beta_[2] == pytest.approx(lowest)
+    with pytest.warns(GPWarning, match="column 2 of factor 0 of 1 sits on its lower bound"):
+        RobustGP(["matern52"], bounds=(lowest, None)).fit([Coordinates(z)], np.exp(z[:, 0]))

@@ -1,15 +1,19 @@
 """What is odd about a table and its meshes: findings as objects."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import Mesh, read_mesh
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
 from swwl.jobs.check import Finding, check_cases, check_plan, check_table, read_facts, told_together
+from swwl.jobs.describe import describe
 from swwl.jobs.plan import HoldOut, plan_fit
 from swwl.jobs.table import read_table
 from swwl.storage.memory import Memory
+from tests.mesh.io.small_files import foam, write_case
 
 
 def change(folder, **cells):
@@ -137,3 +141,24 @@ def test_many_findings_of_a_kind_are_told_together_but_errors_never():
     assert len(told_together(notes)) == 1 and len(told_together(notes[:3])) == 3
     assert told_together(errors) == errors and errors[0].message == "line 2: gone."
     assert errors[0].facts()["severity"] == "error"
+
+
+def test_cases_that_end_at_another_time_and_folders_without_a_mesh_are_named(tmp_path):
+    for number in range(6):
+        case = write_case(tmp_path / f"case{number}", foam())
+        (case / "system").mkdir()
+        (case / "system" / "controlDict").write_text("")
+    shutil.rmtree(tmp_path / "case3" / "0.5")
+    pd.DataFrame({"mesh": [f"case{k}" for k in range(6)], "load": range(6)}).to_csv(tmp_path / "t.csv", index=False)
+    (found,) = (one for one in check_table(tmp_path / "t.csv", ["load"]) if one.kind == "last time")
+    assert "case3 has the last time 0, others 0.5" in found.message and found.place == "line 5"
+    shutil.rmtree(tmp_path / "case2" / "0.5")  # now a third of them
+    assert "last time" not in [one.kind for one in check_table(tmp_path / "t.csv", ["load"])]
+    (tmp_path / "t.csv").unlink()
+    shutil.rmtree(tmp_path / "case1" / "constant")
+    with pytest.warns(MeshWarning, match=r"1 case folder is left out: case1 \(it is a case of OpenFOAM without a mesh"):
+        assert len(read_table(tmp_path)) == 5
+    with pytest.warns(MeshWarning, match="case1"):
+        assert describe(tmp_path)["columns"][0]["holds"] == "5 meshes"
+    with pytest.raises(InputError, match="case1: it is a case of OpenFOAM without a mesh.*run blockMesh"):
+        describe(tmp_path / "case1")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import Mesh, RobustGPRegressor, read_mesh
+from swwl import Mesh, RobustGPRegressor, load_model, read_mesh
 from swwl.errors import InputError
 from swwl.evaluation.metadata import data_of
 from swwl.jobs.check import Reading, check_table
@@ -159,3 +159,20 @@ def test_sizes_of_meshes_say_how_many_were_read():
     plan = SimpleNamespace(meshes=["mesh"], mesh_files=lambda name: files)
     found = mesh_facts(plan, memory)
     assert (found["meshes"], found["nodes_known_of"], found["nodes"]["largest"]) == (5, 2, 50)
+
+
+def test_a_table_without_meshes_is_fitted_as_in_python(tmp_path):
+    """The same candidates and scales, bit for bit; ``--kernel scalars`` is another model."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"kind": ["a", "b"] * 20, "x": rng.uniform(0, 1, 40), "z": rng.uniform(0, 1, 40)})
+    table["y"] = np.exp(3 * table["x"]) * (1 + table["z"]) + (table["kind"] == "a")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    ((path, _),) = FitJob(FitRequest(tmp_path / "t.csv", tmp_path / "m.swwl", ["y"])).run()
+    inputs = table.drop(columns="y").astype({"kind": "category"})
+    found, same = load_model(path), RobustGPRegressor().fit(inputs, table["y"])
+    assert (
+        found.candidates_.equals(same.candidates_) and found.target_scales_["y"].kind == same.target_scales_["y"].kind
+    )
+    new = inputs.assign(x=inputs["x"] + 0.01, z=inputs["z"][::-1].to_numpy())
+    for one, other in zip(found.predict(new, return_std=True), same.predict(new, return_std=True), strict=True):
+        np.testing.assert_array_equal(one, other)

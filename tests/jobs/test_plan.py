@@ -78,6 +78,17 @@ def test_columns_are_sorted_by_what_they_are_good_for(tmp_path):
     assert "mesh" in scalars.ignored
 
 
+def test_meshes_may_be_named_among_the_inputs(tmp_path):
+    path = write(
+        tmp_path, mesh=[f"{k}.vtu" for k in range(12)], hub=[f"h{k}.vtu" for k in range(12)], more=range(3, 15)
+    )
+    plan = plan_fit(path, ["y"], inputs=["mesh", "load"])
+    assert (plan.meshes, plan.inputs) == (["mesh"], ["load"]) and {"hub", "more"} <= set(plan.ignored)
+    assert plan_fit(path, ["y"], inputs=["load"]).meshes == ["mesh", "hub"]
+    plain = plan_fit(write(tmp_path), ["y"])
+    assert (plain.meshes, plain.inputs) == ([], ["load"])
+
+
 def test_incomplete_rows_are_named_or_left_out(tmp_path):
     load = np.linspace(1, 2, 12)
     load[4] = np.nan
@@ -96,7 +107,9 @@ def test_incomplete_rows_are_named_or_left_out(tmp_path):
         ({"y": ["a"] * 12}, {}, "target 'y' must hold numbers"),
         ({"y": [None] * 12}, {}, "target 'y' is empty"),
         ({}, {"kernel": "other"}, "There is no kernel 'other'"),
-        ({}, {"kernel": "auto"}, "no column holds paths of meshes"),
+        ({}, {"kernel": "swwl"}, "no column holds paths of meshes"),
+        ({"mesh": "text"}, {"kernel": "auto"}, "no column holds paths of meshes"),
+        ({"part": [f"parts/{k}.xyz1" for k in range(12)]}, {"kernel": "auto"}, "no column holds paths of meshes"),
         ({}, {"inputs": ["y"]}, "cannot be an input"),
         ({}, {"inputs": ["lod"]}, "Did you mean 'load'"),
         ({}, {"inputs": []}, "no columns to learn from"),
@@ -150,6 +163,11 @@ def test_results_are_doubtful_inputs_until_the_user_settles_it(tmp_path):
     (found,) = [one for one in check_table(path, ["max_disp"]) if one.kind == "results"]
     assert "columns vm99, energy and freq1 look like results" in found.message
     assert "--results vm99,energy,freq1 leaves them out, --inputs load,thickness settles it" in found.message
+    rng = np.random.default_rng(1)
+    notes = pd.read_csv(path).assign(dp=rng.normal(size=40), cpu_s=rng.gamma(2, size=40))
+    notes.to_csv(tmp_path / "notes.csv", index=False)
+    (found,) = [one for one in check_table(tmp_path / "notes.csv", ["max_disp"]) if one.kind == "results"]
+    assert "--inputs load,thickness settles it" in found.message  # nobody is told to learn from cpu_s
     left = plan_fit(path, ["max_disp"], kernel="scalars", results=["vm*", "energy", "freq?"])
     assert left.inputs == ["load", "thickness"] and not left.doubtful and left.ignored["vm99"] == RESULT
     assert not [

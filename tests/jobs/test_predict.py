@@ -1,5 +1,6 @@
 """From a model and a table to predictions, the same way for numbers and for fields."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from swwl import SWWL as Swwl
 from swwl import GraphSVC, Matern52, RobustGPRegressor
 from swwl.errors import InputError
+from swwl.gp.prediction import Prediction
 from swwl.jobs import predict
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut, KernelOptions
@@ -49,9 +51,11 @@ def test_columns_are_checked_alike(made, kind, request):
 def test_columns_of_the_trend_are_needed_too():
     table = pd.DataFrame({"a": np.linspace(0, 1, 8), "b": np.linspace(1, 3, 8) ** 2, "y": np.linspace(0, 1, 8) ** 3})
     model = RobustGPRegressor(Matern52("a"), trend=["b"], n_starts=1, calibrate=False).fit(table, "y")
-    assert predict.column_kinds(model) == {"a": "numbers", "b": "trend"}
+    assert predict.column_kinds(model) == {"a": "numbers", "b": "numbers"}
     assert list(predict.one_case(model, {}, ["a=0.5", "b=2"])) == ["a", "b"]
-    with pytest.raises(InputError, match="the trend 'b' must hold numbers"):
+    moved = table.assign(b=table["b"].where(table.index < 5, 0.0))
+    assert predict.fitted_rows(model, moved, Path("m.swwl")).tolist() == [True] * 5 + [False] * 3
+    with pytest.raises(InputError, match="input 'b' must hold numbers"):
         predict.input_columns(model, table.assign(b="x"), Path("t.csv"))
 
 
@@ -207,7 +211,7 @@ def test_what_is_true_of_all_rows_is_not_repeated_in_each():
         | {"why": [few, f"{few}; the mesh is 10 times larger"]}
     )
     assert predict.domain_columns(found)["domain"] == ["cannot tell", "cannot tell: the mesh is 10 times larger"]
-    assert predict.domain_words(found.assign(outside="", meshing="", far=False), 32)[0].endswith(
+    assert predict.domain_words(found.assign(outside="", meshing="", far=False, tail=1.0), 32)[0].endswith(
         "at least 100 are needed"
     )
 
@@ -217,3 +221,32 @@ def test_mistakes_about_one_case_name_its_mesh():
     frame.attrs[ONE_CASE] = "part.inp"
     with pytest.raises(InputError, match=r"^part.inp has no group"), rows_named(frame, Path("case"), [0]):
         raise InputError("has no group 'fixed'").of_item(0, "Graph 0", continues=True)
+
+
+def test_agreement_is_not_said_of_predictions_that_say_nothing():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 60)}).assign(y=lambda t: np.sin(6 * t["x"]), z=rng.normal(size=60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # z is noise
+        model = RobustGPRegressor({"x": Matern52("x")}).fit(table[:40], ["y", "z"])
+    new = table[40:]
+    true = model.predict_distribution(new, widen=False)
+    of_y, of_z = predict.answers_agree(model, new, true)
+    assert of_y["agree"] and of_y["why"] == ""
+    assert of_z["agree"] is None and ("worse than the mean" in of_z["why"] or "so wide" in of_z["why"])
+    away = predict.answers_agree(model, new.assign(y=new["y"] + 3 * true.std[:, 0]), true)[0]
+    assert away["agree"] is False and away["p_value"] < 0.005
+    # Wide intervals around a constant hold everything, and are no agreement however small errors are in them.
+    flat = Prediction(np.full((20, 2), 2.0), np.full((20, 2), 3.0), np.inf)
+    found = predict._says_nothing(new["y"].to_numpy(), flat.column(0), 0.0)
+    assert found.startswith("predictions are worse than the mean of these answers (Q² -")
+
+
+def test_a_p_value_of_some_hundredths_is_no_alarm(monkeypatch):
+    table = pd.DataFrame({"x": np.linspace(0, 1, 30)}).assign(y=lambda t: np.sin(6 * t["x"]))
+    model = RobustGPRegressor(Matern52("x"), n_starts=1).fit(table, "y")
+    new = table.assign(x=table["x"] + 0.01, y=np.sin(6 * (table["x"] + 0.01)))
+    prediction = model.predict_distribution(new, widen=False).columns()
+    for p, agree in ((0.027, True), (0.009, False)):
+        monkeypatch.setattr(predict, "agreement", lambda *_, p=p: p)
+        assert predict.answers_agree(model, new, prediction)[0]["agree"] is agree

@@ -17,7 +17,7 @@ from swwl.errors import InputError
 from swwl.jobs.study.candidates import StudyCase, best_cases, near_failures, points_near, sobol_points
 from swwl.jobs.study.page import study_page
 from swwl.jobs.study.runs import Command, MakeTask, RunTask, make_mesh, read_answers, simulate
-from swwl.jobs.study.steps import Loop, locked
+from swwl.jobs.study.steps import Batch, Loop, locked
 from swwl.jobs.study.study import Goal, read_study
 from swwl.storage.memory import Memory
 
@@ -96,14 +96,14 @@ def test_the_studies_of_the_guide_are_read(tmp_path):
         ("runs = 14", 'runs = "many"', "[budget] runs: expected a whole number, got a text"),
         ("first = 8", "first = 80", "[budget] first is 80, more than all runs, 14"),
         ("x = [0, 1]", "x = [1, 0]", "[parameters] x goes from 1 to 0"),
-        ("x = [0, 1]", "case = [0, 1]", "'case' has a meaning of its own in a study"),
+        ("x = [0, 1]", "case = [0, 1]", "'case' is reserved in a study"),
         ('timeout = "20 s"', 'timeout = "soon"', "timeout is 'soon'; expected a time such as '90 s'"),
         ('minimize = "height"', 'minimize = "height"\nmaximize = "slope"', "has minimize and maximize"),
         ("results.json", "results.txt", "expected a .csv or .json file"),
         ("jobs = 2", "valid = {mass = [0, 1]}", "[solver] valid names 'mass', but results are read for height, slope"),
         ("jobs = 2", "valid = {height = [1, 0]}", "[solver] valid: height goes from 1 to 0"),
         ("jobs = 2", "jobs = 0", "[solver] jobs is 0; expected 1 or more"),
-        ("[parameters]\nx = [0, 1]\ny = [0, 1]", "", "give one of both"),
+        ("[parameters]\nx = [0, 1]\ny = [0, 1]", "", "give one or the other"),
         ("{x} {y}", "'{x} {y}", "which is not a command (No closing quotation)"),
         ("[parameters]", "[parameters", "is not TOML"),
     ],
@@ -313,6 +313,21 @@ def test_a_study_ends_when_nothing_is_gained(folder):
     assert work.stopped == "the expected improvement is below the share 1" and len(work.cases) == 8
 
 
+@pytest.mark.parametrize("kind", ["minimize", "maximize", ""])
+def test_what_becomes_worse_is_no_gain(folder, kind):
+    """To learn, the error may rise; a best answer that is larger is a gain where it is to be large, and only there."""
+    rule = ("batch = 3", "batch = 3\nstop_after = 1")
+    goal = ('minimize = "height"\nat_least = {slope = 0.2}', f'{kind} = "height"' if kind else "")
+    targets = ("jobs = 2", 'jobs = 2\ntargets = ["height"]')
+    work = Loop(read_study(changed(folder, rule, goal, *([] if kind else [targets]))))
+    answers = {"minimize": [3.0, 2.0, 5.0], "maximize": [-2.0, -1.0, -5.0], "": [1.0, 1.0, 1.0]}[kind]
+    errors = [0.5, 0.2, 0.4]
+    for batch in (1, 2, 3):
+        work.cases.append(StudyCase(batch, batch, "", {}, {}, status="done", answers={"height": answers[batch - 1]}))
+        work.batches.append(Batch(batch, batch, errors[batch - 1], math.nan))
+        assert ("improved by no more than 1 %" in work._reason()) == (batch == 3)
+
+
 @pytest.mark.slow
 def test_cases_of_a_pool(folder):
     """Rows are chosen once each, and commands may name any column; --until stops in between."""
@@ -320,16 +335,54 @@ def test_cases_of_a_pool(folder):
     pool = pd.DataFrame(
         {"x": rng.uniform(0, 0.6, 14), "y": rng.uniform(size=14), "name": [f"a{k}; b" for k in range(14)]}
     )
-    pool.to_csv(folder / "pool.csv", index=False)
-    ranges = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y"]')
+    pool.assign(mark=np.arange(14) % 3 > 0).to_csv(folder / "pool.csv", index=False)
+    ranges = (
+        "[parameters]\nx = [0, 1]\ny = [0, 1]",
+        '[study]\npool = "pool.csv"\n[model]\ninputs = ["x", "y", "mark"]',
+    )
     path = changed(folder, ranges, ("strict", "'{name}'"), ("runs = 14", "runs = 20"))
-    Loop(read_study(path)).run(until=5)
+    first = Loop(read_study(path))
+    first.run(until=5)
     assert (pd.read_csv(folder / "bowl" / "cases.csv")["status"] == "done").sum() == 5
     work = Loop(read_study(path))
     work.run()
+    again = [case.inputs for case in Loop(read_study(path)).cases]
+    assert again[:5] == [case.inputs for case in first.cases][:5] and again == [case.inputs for case in work.cases]
     table = pd.read_csv(folder / "bowl" / "cases.csv")
     assert sorted(table["row"]) == list(range(14)) and work.stopped == "no candidates are left"
     np.testing.assert_allclose(table["x"], pool["x"].iloc[table["row"]])
+
+
+POOL = ("[parameters]\nx = [0, 1]\ny = [0, 1]", '[study]\npool = "pool.csv"')
+
+
+@pytest.mark.slow
+def test_copies_in_a_pool_are_not_simulated_twice(folder):
+    """The last batch is smaller: of what is left in the pool, only some differ from cases and from each other."""
+    rng = np.random.default_rng(0)
+    pool = pd.DataFrame({"x": rng.uniform(0, 0.6, 12), "y": rng.uniform(size=12)})
+    pd.concat([pool, pool[:4]]).to_csv(folder / "pool.csv", index=False)
+    rule = ("first = 8\nruns = 14\nbatch = 3", "first = 7\nruns = 40\nbatch = 4")
+    work = Loop(read_study(changed(folder, POOL, rule)))
+    work.run()
+    assert work.stopped == "no candidates are left" and len(work.cases) == 12
+    assert sorted(case.row % 12 for case in work.cases) == list(range(12))
+    again = Loop(read_study(folder / "bowl.toml"))
+    again.run()
+    assert again.stopped == "no candidates are left" and len(again.cases) == 12
+
+
+def test_a_pool_of_failures_is_used_up(folder):
+    """Too few runs go well for a model, and fewer rows are left than a batch has."""
+    rng = np.random.default_rng(0)
+    pool = pd.DataFrame({"x": np.r_[rng.uniform(0, 0.6, 4), rng.uniform(0.71, 1, 8)], "y": rng.uniform(size=12)})
+    pool.to_csv(folder / "pool.csv", index=False)
+    rule = ("first = 8\nruns = 14\nbatch = 3", "first = 10\nruns = 40\nbatch = 4")
+    work = Loop(read_study(changed(folder, POOL, rule)))
+    work.run()
+    assert work.stopped == "no candidates are left"
+    assert sorted(case.row for case in work.cases) == list(range(12))
+    assert [case.status for case in work.cases].count("failed") == 8
 
 
 def test_a_study_whose_runs_all_fail_names_the_log(folder):
@@ -345,7 +398,7 @@ def test_a_study_whose_runs_all_fail_names_the_log(folder):
 def test_a_table_of_another_study_is_refused(folder):
     (folder / "bowl").mkdir()
     (folder / "bowl" / "cases.csv").write_text("case,batch\n1,1\n")
-    with pytest.raises(InputError, match="is where the study goes, but has other files"):
+    with pytest.raises(InputError, match="is the study's folder, but contains other files"):
         Loop(read_study(folder / "bowl.toml"))
     (folder / "bowl" / "lock").write_text("")
     with pytest.raises(InputError, match="has no column 'status'"):

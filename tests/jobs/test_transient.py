@@ -68,15 +68,15 @@ def test_mistakes(warming, tmp_path):
     model, new = folder / "m.swwl", folder / "new.csv"
     for options, said in [
         (["--times", "0.1;2"], "numbers with commas"),
-        (["--times", "0.1,9"], "Time 9 is asked for"),
+        (["--times", "0.1,9"], "Time 9 is requested"),
         (["--whole-field"], "predicts fields over time"),
     ]:
         assert said in swwl("predict", model, new, "-o", tmp_path / "x", *options, code=2).output
-    assert "is there already" in swwl("predict", model, new, "-o", folder, code=2).output
+    assert "already exists" in swwl("predict", model, new, "-o", folder, code=2).output
     assert "TransientRegressor" in swwl("explain", model, "--mesh", folder / "c17.pvd", code=2).output
     assert "report written to" in swwl("report", model, "-o", tmp_path / "m.html").output
     said = swwl("fit", folder / "t.csv", "--target", "loss", "--time", "all", "-o", tmp_path / "m.swwl", code=2).output
     assert "name them with --target-field" in said
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         check_series_folder(folder, [folder / "c17.pvd"], force=False)
     assert times_of_text("1,2") == [1.0, 2.0]

@@ -51,20 +51,30 @@ def test_kernels_are_positive_definite():
         assert len(names) == sum(block.n_ranges for block in factor.blocks(rows)) and len(set(names)) == len(names)
 
 
+def waisted(waist, n=24):
+    """A beam whose ends are always the same, narrower in between."""
+    mesh, _ = beam(0.5, 0.5, n=n)
+    x, y = mesh.points.T
+    return Mesh(np.column_stack([x, y * (1 - (1 - 2 * waist) * np.sin(np.pi * x))]), mesh.cells, groups=mesh.groups)
+
+
 def test_which_parts_tell_meshes_apart():
     table, _ = beams(20, 0)
     assert sorted(named_parts(table["mesh"]).single) == ["held", "loaded"] and named_parts(table["mesh"]).sets == []
     same = pd.Series([beam(0.3, right)[0] for right in (0.1, 0.1, 0.1)])
-    assert named_parts(same) == ([], [])
+    assert named_parts(same) == ([], [], [])
     plain = pd.Series([channel(A, names=("a",)), channel(A, B)]).map(lambda mesh: Mesh(mesh.points, mesh.cells))
-    assert named_parts(plain) == ([], [None])
+    assert named_parts(plain) == ([], [None], [])
     flows = pd.Series([channel(A, names=("body1",)), channel(A, B, names=("body1", "body2"))])
-    assert named_parts(flows) == (["body*"], ["body*"])
+    assert named_parts(flows) == (["body*"], ["body*"], [])
     either = pd.Series([beam()[0], beam(0.1, 0.4, "right", names=("Held", "LOADED"))[0]])
     assert sorted(named_parts(either).single) == ["held", "loaded"]
     some = pd.Series([beam()[0], beam(0.1, 0.4, "right", names=("held", "pushed"))[0]])
     assert named_parts(some).single == ["held"]
-    assert named_parts(pd.Series([Mesh([[0.0, 0], [1, 0]], {})] * 2)) == ([], [])
+    assert [sorted(pair) for pair in named_parts(table["mesh"]).pairs] == [["held", "loaded"]]
+    waists = pd.Series([waisted(waist) for waist in (0.2, 0.3, 0.4)])
+    assert named_parts(waists) == ([], [], [("held", "loaded")])  # groups are where they were, the way is not
+    assert named_parts(pd.Series([Mesh([[0.0, 0], [1, 0]], {})] * 2)) == ([], [], [])
 
 
 def test_the_default_has_candidates_for_groups_where_they_differ():
@@ -114,6 +124,34 @@ def test_the_domain_says_what_no_training_mesh_has():
     assert not same["why"].str.contains("bodies").any()
 
 
+def test_the_way_between_groups_counts(tmp_path):
+    waists = np.linspace(0.1, 0.45, 24)
+    table = pd.DataFrame({"mesh": [waisted(waist, 16 + k % 9) for k, waist in enumerate(waists)]})
+    kernel = Elliptic(GroupMeasures("mesh", groups=["held", "loaded"], pairs=[("held", "loaded")]))
+    model = RobustGPRegressor(kernel).fit(table, -np.log(waists))
+    assert model.stack_.members[0].kernel.factors[0].range_names() == ["mesh (held to loaded: resistance)"]
+    new = pd.DataFrame({"mesh": [waisted(waist) for waist in (0.15, 0.33)]})
+    np.testing.assert_allclose(model.predict(new), -np.log([0.15, 0.33]), atol=0.02)
+    model.save(tmp_path / "way.swwl")
+    np.testing.assert_array_equal(load_model(tmp_path / "way.swwl").predict(new), model.predict(new))
+    factor = GroupMeasures("mesh", groups=["held"], pairs=[("held", "loaded")])
+    factor.fit(table["mesh"])
+    assert factor.unlike(factor.represent([waisted(0.02)])) == [
+        ["the way from held to loaded is narrower or longer than in any training case"]
+    ]
+    with pytest.raises(InputError, match="no group 'loaded'"):
+        bare = waisted(0.2)
+        model.predict(pd.DataFrame({"mesh": [Mesh(bare.points, bare.cells, groups={"held": bare.groups["held"]})]}))
+
+
+def test_the_default_sees_a_way_between_groups_that_stay_where_they_are():
+    table = pd.DataFrame({"mesh": [waisted(waist) for waist in np.linspace(0.1, 0.45, 12)]})
+    assert list(default_kernels(table))[:2] == ["named groups", "named groups and skin"]
+
+
 def test_bad_options():
+    for pairs in ("held", ["held"], [("held",)], [("held", 3)]):
+        with pytest.raises(InputError, match="pairs must be a list of two names"):
+            GroupMeasures("mesh", groups=["held"], pairs=pairs).fit([beam()[0]])
     with pytest.raises(InputError, match="groups must be a list of names of groups"):
         GroupMeasures("mesh", groups="held").fit([beam()[0]])

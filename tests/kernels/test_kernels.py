@@ -14,6 +14,7 @@ from swwl import (
     Precomputed,
     PrincipalSWWL,
     RobustGPRegressor,
+    load_model,
     pairwise_distances,
 )
 from swwl.embedding.components import principal_components, project
@@ -21,8 +22,10 @@ from swwl.errors import InputError
 from swwl.gp import Coordinates
 from swwl.kernels import Factor, Product, Rows
 from swwl.kernels.base import as_product
+from swwl.kernels.elliptic import Elliptic, Scalar
+from swwl.regression.candidates import default_kernels
 from swwl.regression.fit import ladder
-from tests.helpers import random_graph
+from tests.helpers import assert_slope, random_graph
 
 SMALL = {"n_iterations": 1, "n_projections": 6, "n_quantiles": 9}
 
@@ -279,3 +282,43 @@ def test_a_factor_of_the_users_own_is_enough():
     assert model.score(pd.DataFrame({"x": x + 0.01}), np.sin(4 * (x + 0.01))) > 0.999
     with pytest.raises(TypeError, match="Factor must define items or blocks"):
         Factor().items(x)
+
+
+def test_logarithms_of_a_column():
+    values = 10.0 ** np.random.default_rng(0).uniform(-3, 2, 40)
+    plain, factor = Matern52("k"), Matern52("k", log=True)
+    rows = factor.fit(values)
+    np.testing.assert_allclose(rows, plain.fit(np.log(values)))
+    np.testing.assert_allclose(factor.numbers(rows), values)
+    assert repr(factor) == "Matern52('k', log=True)" and factor.source() != plain.source()
+    assert repr(Elliptic(Scalar("k", log=True), "s")) == "Elliptic(Scalar('k', log=True), 's')"
+    linear = factor.linear(0.3)
+    assert_slope(linear.pull_back(np.ones((1, 1)))[0], lambda h: factor.represent([0.3 + h])[0], scale=1.0)
+    assert np.isfinite(factor.represent([0.0, -1.0])).all() and (factor.represent([0.0, -1.0]) < -50).all()
+    with pytest.raises(InputError, match="logarithm needs positive values"):
+        factor.fit([1.0, 0.0])
+
+
+def test_the_default_takes_logarithms_of_columns_over_decades():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"k": 10.0 ** rng.uniform(-3, 2, 40), "s": rng.uniform(0.5, 30, 40)})
+    kernels = default_kernels(table)
+    assert repr(kernels["numbers"]) == "Elliptic(Scalar('k', log=True), 's')"
+    assert repr(kernels["numbers one by one"]) == "Matern52('k', log=True) * Matern52('s')"
+
+
+def test_slopes_in_a_column_over_decades(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"k": 10.0 ** rng.uniform(-3, 2, 60), "s": rng.uniform(size=60)})
+    y = np.log(table["k"]) + np.sin(3 * table["s"])
+    for trend in ("constant", "linear"):
+        model = RobustGPRegressor(trend=trend, calibrate=False).fit(table, y)
+        model.save(tmp_path / "decades.swwl")
+        np.testing.assert_array_equal(load_model(tmp_path / "decades.swwl").predict(table), model.predict(table))
+        case = pd.DataFrame({"k": [0.2], "s": [0.4]})
+        slopes = model.sensitivity(case)[0].inputs
+
+        def moved(h, model=model, case=case):
+            return model.predict(case.assign(k=case["k"] + h))[0]
+
+        assert_slope(slopes["k"], moved, rtol=1e-5)

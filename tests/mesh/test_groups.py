@@ -147,7 +147,7 @@ def test_parts():
     cells = MESH.part("ho*|fix")
     assert cells.cells["triangle"].tolist() == [[0, 1, 2]] and cells.cell_fields["q"].tolist() == [6]
     np.testing.assert_array_equal(cells.points[cells.cells["triangle"]], MESH.points[MESH.cells["triangle"][1:]])
-    with pytest.raises(InputError, match="'fix' holds nodes alone.*inlet.*hot"):
+    with pytest.raises(InputError, match="'fix' holds only nodes.*inlet.*hot"):
         MESH.part("fix")
     with pytest.raises(InputError, match="faces and of cells"):
         MESH.part("inlet|hot")

@@ -130,7 +130,7 @@ def test_calibration_of_faultless_intervals():
 def test_curves_widen_outside_the_training_range(model, table):
     load = table["load"][:30]
     values = np.linspace(load.min(), load.max() + 3 * np.ptp(load), 12)
-    with pytest.warns(CaseWarning, match=r"9 of 12 cases leave the training range|doubled|unlike"):
+    with pytest.warns(CaseWarning, match=r"9 of 12 cases are outside the training range|widened|unlike"):
         display = CurvesDisplay.from_estimator(model, table["mesh"][35], ("load", values), target="weight", ax=axis())
     width = display.table["upper95"] - display.table["lower95"]
     assert width.iloc[-1] > 2 * width.iloc[0]

@@ -1,5 +1,6 @@
 import warnings
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from swwl import (
     pairwise_distances,
     write_graph,
 )
+from swwl.errors import GPWarning
 from tests.helpers import SMALL, plates
 
 
@@ -195,6 +197,71 @@ def test_trends(table, trend, tmp_path):
     assert np.corrcoef(mean, table["weight"][45:])[0, 1] > 0.95
     model.save(tmp_path / "m.swwl")
     np.testing.assert_array_equal(load_model(tmp_path / "m.swwl").predict(table[45:]), mean)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_columns_of_the_trend_are_inputs(missing, tmp_path):
+    """Also of targets that help each other, where what a helper says is a column of the trend, but not an input."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 40), "z": rng.uniform(0, 1, 40)})
+    table["cheap"], table["good"] = np.sin(5 * table["x"]) + table["z"], table["z"] + 2 * np.sin(4 * table["x"])
+    table.loc[14:, "good"] = np.nan if missing else table["good"][14:]
+    options = {"calibrate": False, "targets_together": True}
+    model = RobustGPRegressor(Matern52("x"), trend=["z"], **options).fit(table, ["cheap", "good"])
+    model.save(tmp_path / "m.swwl")
+    for one in (model, load_model(tmp_path / "m.swwl")):
+        assert list(one.feature_names_in_) == ["x", "z"]
+        np.testing.assert_array_equal(one.predict(table[one.feature_names_in_]), model.predict(table))
+        np.testing.assert_allclose(one.train_inputs_["z"], table["z"])
+
+
+def test_files_that_do_not_hold_columns_of_the_trend_are_read():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 12), "z": rng.uniform(0, 1, 12)})
+    table["y"] = np.sin(5 * table["x"]) + table["z"]
+    model = RobustGPRegressor(Matern52("x"), trend=["z"], n_starts=1, calibrate=False).fit(table, "y")
+    state = msgspec.structs.asdict(model.get_state()) | {"law_inputs": {}}
+    loaded = RobustGPRegressor.from_state(state)
+    assert list(loaded.feature_names_in_) == ["x", "z"] and list(loaded.train_inputs_) == ["x"]
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    with pytest.raises(InputError, match="laws name"):
+        RobustGPRegressor.from_state(state | {"law_inputs": {"q": np.zeros(12)}})
+
+
+@pytest.mark.parametrize("trend", ["linear", ["a", "b", "flag"]])
+def test_a_column_of_the_trend_may_be_constant_in_a_fold(trend):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(24, 2)), columns=["a", "b"]).assign(flag=(np.arange(24) == 3) * 1.0)
+    y = np.sin(5 * table["a"]) + 2.0 * table["flag"] + 0.05 * rng.normal(size=24)
+    kernels = [Matern52("a") * Matern52("b") * Matern52("flag"), Matern52("a") * Matern52("flag")]
+    model = RobustGPRegressor(kernels, trend=trend).fit(table, y)
+    assert model.predict(table, widen=False)[3] == pytest.approx(y[3], abs=0.2)
+    assert len(model.cross_validation()[0]) == 24
+
+
+def test_folds_have_fewer_rows_than_a_trend_of_many_columns_needs():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(12, 9)), columns=list("abcdefghi"))
+    y = table.sum(axis=1) + rng.normal(size=12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # there is not much to learn from them
+        model = RobustGPRegressor(Matern52("a"), trend=list("abcdefghi")).fit(table, y)
+    assert np.isfinite(model.predict_interval(table, widen=False)).all()
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        (lambda a: 0 * a + 1, "Column 'flag' of the trend is the same in all 24 rows: leave it out of the trend"),
+        (lambda a: 3 * a + 1, "Column 'flag' of the trend is a linear combination of those before it: leave it out"),
+    ],
+)
+def test_columns_that_no_trend_can_have_are_named(flag, words):
+    a = np.random.default_rng(0).uniform(size=24)
+    table = pd.DataFrame({"a": a, "flag": flag(a)})
+    for trend in ("linear", ["a", "flag"]):
+        with pytest.raises(InputError, match=words):
+            RobustGPRegressor(Matern52("a") * Matern52("flag"), trend=trend).fit(table, np.sin(5 * a))
 
 
 def test_progress_is_passed_on(table):

@@ -1,14 +1,17 @@
 """Folds, starts and pruning: what happens between the fit on all rows and the first prediction."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import Gaussian, Matern52, Prediction, RobustGP, RobustGPRegressor
+from swwl.errors import GPWarning
 from swwl.gp import Distances
 from swwl.gp.folds import shuffled_folds
 from swwl.regression import intervals
-from swwl.regression.fit import FewRows, Task, weigh
+from swwl.regression.fit import FewRows, Task, same_rows, weigh
 from swwl.regression.fit_many_rows import ManyRows
 from swwl.regression.intervals import fold_predictions, interval_factor, make_folds
 from swwl.regression.mixture import pruned
@@ -105,3 +108,40 @@ def test_a_stack_keeps_what_folds_said_and_one_kernel_does_not():
     assert one.stack_.left_out is None and one.left_out_by_ == "leave-one-out"
     assert two.stack_.left_out.mean.shape == (30, 1) and two.left_out_by_ == "cross-validation"
     assert one.members_ is one.stack_.members and one.calibration_ is one.stack_.widths
+
+
+def test_rows_with_the_same_inputs_are_left_out_together():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(size=24), "b": rng.integers(3, size=24).astype(float)})
+    twice = pd.concat([table, table[::-1]], ignore_index=True)
+    y = np.sin(4 * twice["a"]) + twice["b"] + 0.3 * rng.normal(size=48)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = RobustGPRegressor().fit(twice, y)
+    same = same_rows(model.stack_.members)
+    assert same_rows(model.stack_.members) is not None and len(np.unique(same)) == 24
+    np.testing.assert_array_equal(same[:24], same[:23:-1])
+    for train, out in shuffled_folds(48, 5, 0, same):
+        assert not set(same[train]) & set(same[out]) and len(train) + len(out) == 48
+    assert len(make_folds(48, 0, same)) == 5 and len(make_folds(18, 0, np.arange(18) // 2)) == 0
+    left_out = np.ravel(model.leave_one_out().mean)
+    np.testing.assert_allclose(left_out[:24], left_out[:23:-1], atol=1e-9)  # neither tells of the other
+
+
+def test_rows_that_differ_have_no_labels():
+    table = pd.DataFrame({"a": np.linspace(0, 1, 20)})
+    assert same_rows(RobustGPRegressor().fit(table, np.sin(4 * table["a"]).rename("y")).stack_.members) is None
+
+
+def test_noise_is_what_the_stack_cannot_tell_not_a_member_that_does_not_count():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(-1, 1, (50, 2)), columns=["a", "b"])
+    table = table.assign(y=np.sin(2 * table["a"]), z=table["a"] ** 2, v=np.sin(2 * table["b"]))
+    kernels = {"a": Matern52("a"), "b": Matern52("b")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GPWarning)
+        model = RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])
+    assert model.weights_.loc["a", "v"] == 0.0 and model.weights_["y"].idxmax() == "a"
+    table["v"] = rng.normal(size=50)
+    with pytest.warns(GPWarning, match="cannot be told from noise"):
+        RobustGPRegressor(kernels).fit(table, ["y", "z", "v"])

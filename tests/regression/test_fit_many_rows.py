@@ -1,11 +1,13 @@
 """Regressors of many rows: the same model as the exact one where nothing is approximated, and the same file."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from swwl import ASWWL, SWWL, Graph, Matern52, PrincipalSWWL, RobustGPRegressor, load_model
-from swwl.errors import InputError
+from swwl.errors import GPWarning, InputError
 from swwl.kernels import Categories, Components, Elliptic, Gaussian, Power
 from swwl.regression import fit_many_rows as large
 from swwl.regression.fit_many_rows import choose_solver
@@ -153,6 +155,26 @@ def test_a_linear_trend_and_shared_ranges():
     assert model.predict(new).shape == (30, 2)
     assert len(model.gps_) == 1
     assert np.sqrt(np.mean((model.predict(new)[:, 1] - new["z"]) ** 2)) < 0.1  # which depends on the kind, too
+
+
+@pytest.mark.usefixtures("small")
+def test_a_column_of_the_trend_may_be_constant_in_a_part_of_the_rows():
+    table = numbers(150).assign(flag=(np.arange(150) == 70) * 1.0)
+    table["y"] += 3.0 * table["flag"]
+    model = RobustGPRegressor(Elliptic("a", "b", "c"), trend=["flag"]).fit(table.drop(columns="z"), "y")
+    assert float(model.gps_[0].theta_[1]) != 0.0
+    assert model.predict(table.drop(columns=["y", "z"]), widen=False)[70] == pytest.approx(table["y"][70], abs=0.5)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("row", [0, 70, 149])
+def test_a_target_may_be_constant_in_a_part_of_the_rows(row):
+    """Whichever row differs from all others, ranges are learned with it."""
+    table = numbers(150)[["a", "b", "c"]].assign(y=(np.arange(150) == row) * 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)
+        model = RobustGPRegressor(Elliptic("a", "b", "c"), n_starts=1).fit(table, "y")
+    assert np.isfinite(model.predict_interval(table, widen=False)).all()
 
 
 @pytest.mark.usefixtures("small")

@@ -50,6 +50,36 @@ def test_intervals_of_noise_hold(n, d, least):
     assert np.mean(inside) >= least
 
 
+@pytest.mark.parametrize("n", [12, 40, 350])
+@pytest.mark.parametrize("share_ranges", [False, True])
+def test_a_target_may_be_constant_in_the_rows_of_a_fold(n, share_ranges):
+    """One row differs; the fold without it has nothing to learn of this target, and all of the other one."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((n, 2)), columns=["a", "b"])
+    one, other = (np.arange(n) == 3) * 1.0, np.sin(4 * X["a"])
+    options = {"n_starts": 1, "share_ranges": share_ranges, "target_scale": "auto"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # it is noise
+        alone = RobustGPRegressor(Matern52("a"), **options).fit(X.assign(y=one), "y")
+        both = RobustGPRegressor(Matern52("a"), **options).fit(X.assign(x=other, y=one), ["x", "y"])
+    rows, found = both.cross_validation()
+    assert len(rows) == n and found.mean[3, 1] == 0.0 and np.isfinite(found.mean).all()
+    assert (found.scale > 0).all() and np.abs(found.mean[:, 0] - other).max() < 0.3
+    for model, k in ((alone, 0), (both, 1)):
+        lower, upper = (np.reshape(own, (n, -1))[:, k] for own in model.predict_interval(X, widen=False))
+        inside = (lower <= one) & (one <= upper)
+        assert np.isfinite(upper - lower).all() and np.delete(inside, 3).mean() > 0.9
+
+
+def test_a_target_may_be_the_trend_alone_in_the_rows_of_a_fold():
+    a = np.random.default_rng(0).random(20)
+    y = 2.0 * a + 1.0 + (np.arange(20) == 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)
+        model = RobustGPRegressor(Matern52("a"), trend="linear", n_starts=1).fit(pd.DataFrame({"a": a}), y)
+    assert model.cross_validation()[1].mean[3] == pytest.approx(y[3] - 1.0)
+
+
 def test_what_cannot_be_judged_says_so():
     rng = np.random.default_rng(0)
     X, y = pd.DataFrame({"a": rng.random(14)}), rng.random(14)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from swwl import Matern52, RobustGPRegressor, load_model
-from swwl.errors import InputError, OutlierWarning
+from swwl.errors import GPWarning, InputError, LawWarning, OutlierWarning
 from swwl.regression.outliers import find_suspects, group_scores, robust_scores
 
 KERNEL = Matern52("a") * Matern52("b")
@@ -41,6 +41,60 @@ def test_planted_rows_are_found_named_and_do_not_rule():
     widths = [one.predict(new, return_std=True, widen=False)[1].mean() for one in (clean, model, kept)]
     assert widths[1] < 1.5 * widths[0] < 0.2 * widths[2]
     assert len(kept.outliers_) == 0
+
+
+def test_rows_that_are_not_the_usual_value_say_how_far_numbers_are_spread():
+    y = np.r_[np.zeros(40), np.linspace(1.0, 3.0, 21)]
+    np.testing.assert_allclose(robust_scores(y)[40:], y[40:] / (1.4826 * 2.0))
+    np.testing.assert_allclose(robust_scores(5.0 - 2.0 * y), robust_scores(y), atol=1e-12)
+    one = np.zeros(60)
+    one[7] = 4.0
+    assert robust_scores(one).max() == pytest.approx(1 / 1.4826)
+    errors = np.where(y > 0, 0.1, 1e-9)  # of a process that knows where the zeros are
+    errors[3] = 5.0
+    scores = robust_scores(errors, y=y)
+    assert scores[3] > 30 and np.delete(scores, 3).max() < 1
+    assert robust_scores(np.zeros(9)).max() == 0.0
+    assert 1e5 < robust_scores(np.r_[1e-300 * np.arange(9), 1.0]).max() < 1e7
+
+
+@pytest.mark.parametrize("rows", [[3, 40], [3, 17, 40]])
+def test_a_few_answers_that_are_not_zero_are_no_bad_rows(rows):
+    X, _ = table()
+    y = np.zeros(60)
+    y[rows] = np.arange(1.0, 1 + len(rows))
+    for options in ({}, {"scaled": "y ~ a"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", OutlierWarning)
+            for own in (LawWarning, GPWarning):  # nothing explains them, and no law does
+                warnings.simplefilter("ignore", own)
+            model = RobustGPRegressor(KERNEL, n_starts=1, **options).fit(X.assign(y=y), "y")
+        assert len(model.outliers_) == 0 and np.isfinite(model.predict_interval(X, widen=False)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("zeros", [0.6, 0.85])
+def test_targets_that_are_mostly_zero(zeros, seed):
+    """Zero up to a threshold, such as plastic strain: predictions and intervals as for other targets."""
+    X, _ = table(80, seed)
+    new, _ = table(300, seed + 100)
+    truth = [np.maximum(own["a"] - zeros, 0.0) * (1.0 + own["b"]) for own in (X, new)]
+    assert 0.5 < (truth[0] == 0).mean() < 0.95
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutlierWarning)
+        model = RobustGPRegressor(KERNEL, n_starts=1).fit(X, truth[0])
+    assert np.sqrt(np.mean((model.predict(new, widen=False) - truth[1]) ** 2)) < 0.15 * truth[1].std()
+    lower, upper = model.predict_interval(new, widen=False)
+    assert np.mean((lower <= truth[1]) & (truth[1] <= upper)) > 0.85
+    assert np.median(upper - lower) < truth[1].std()
+
+
+def test_a_bad_row_among_zeros_is_found():
+    X, _ = table()
+    y = np.maximum(X["a"] - 0.6, 0.0).to_numpy(copy=True)
+    bad = int(np.argmin(np.abs(X["a"] - 0.3)))
+    y[bad] = 30.0
+    assert fitted(X, y).outliers_.index.tolist() == [bad]
 
 
 def test_two_that_are_alike_do_not_hide_each_other():

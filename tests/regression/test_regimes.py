@@ -51,6 +51,36 @@ def test_branches_are_found_by_all_targets_together(model):
     assert (model.stack_.regimes.shares > 0.7).all()
 
 
+@pytest.mark.parametrize("share", [0.88, 0.84, 0.7])
+def test_branches_have_rows_enough_for_a_trend_of_many_columns(share):
+    """Experts on a trend of nine columns and a constant need twelve rows; a smaller branch is left alone."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.uniform(size=(80, 2)), columns=["a", "b"])
+    trend = pd.DataFrame(rng.uniform(size=(80, 9)), columns=[f"t{i}" for i in range(9)])
+    y = np.where(table["a"] > share, 5 - table["b"], table["b"]) + 0.01 * rng.normal(size=80)
+    options = {"regimes": "auto", "outliers": "keep", "n_starts": 1}
+    model = RobustGPRegressor(KERNELS["both"], trend=list(trend), **options).fit(pd.concat([table, trend], axis=1), y)
+    counts = model.regimes_.value_counts() if model.regimes_ is not None else pd.Series([80])
+    assert counts.min() >= 12
+
+
+def test_a_flag_of_the_branch_in_the_trend_needs_no_regimes():
+    table, second = flows()
+    table = table.drop(columns="drag").assign(flag=second * 1.0)
+    options = {"regimes": "auto", "outliers": "keep", "n_starts": 1}
+    assert RobustGPRegressor(KERNELS["both"], trend=["flag"], **options).fit(table, "lift").regimes_ is None
+
+
+def test_branches_that_cannot_be_fitted_are_given_up(monkeypatch):
+    def fails(*_):
+        raise InputError("this branch has no process")
+
+    monkeypatch.setattr(fit_regimes, "_fitted", fails)
+    table, _ = flows()
+    model = RobustGPRegressor(KERNELS, n_starts=1).fit(table[["a", "b", "lift"]], "lift")
+    assert model.regimes_ is None and np.isfinite(model.predict(table)).all()
+
+
 def test_predictions_are_better_than_those_of_one_process(model):
     table, _ = flows()
     new, _ = flows(300, seed=1)

@@ -11,8 +11,9 @@ from swwl import InputError, Matern52, Mesh, RobustGPRegressor, load_model
 from swwl.design import suggest
 from swwl.design.acquire import improvement_of, probability_between
 from swwl.design.pool import Pool
+from swwl.errors import OutlierWarning
 from swwl.gp import Prediction
-from swwl.gp.carried import carried
+from swwl.gp.carried import carried, moment_slopes, moments
 from swwl.kernels.elliptic import Elliptic, Scalar
 from swwl.regression.sensitivity import slope_table
 from swwl.regression.target_scale import TargetScale, requested_scales
@@ -269,3 +270,34 @@ def test_meshes_and_an_improved_shape():
     found = improve(model, rods[4], displacement_modes(rods), caution=1.0)
     assert abs(found.mesh.points[1, 0] - 1.6) < 0.02
     assert 0 < found.interval[0] <= found.mean <= found.interval[1]
+
+
+@pytest.mark.parametrize("seed", [0, 4, 5])
+def test_a_bad_row_does_not_choose_the_scale(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    y = pd.Series(X.to_numpy() @ [1.0, 2.0, 3.0, 4.0], name="y")
+    y[7] -= 8 * y.std()
+    with pytest.warns(OutlierWarning, match="row 7"):
+        model = RobustGPRegressor().fit(X, y)
+    assert model.target_scales_["y"].is_identity
+    new = pd.DataFrame(rng.uniform(-1, 1, size=(50, 4)), columns=list("abcd"))
+    np.testing.assert_allclose(model.predict(new), new.to_numpy() @ [1.0, 2.0, 3.0, 4.0], atol=0.2)
+
+
+def test_means_stay_finite_where_a_process_knows_nothing():
+    scale = TargetScale("log").limited(TABLE["drag"].to_numpy())
+    assert 0.5 < scale.most <= 1.0
+    sure, lost = (carried(Prediction(np.zeros(1), np.full(1, s), np.inf), [scale]) for s in (0.1, 9.0))
+    assert_allclose(sure.mean, np.exp(0.005), rtol=1e-4)
+    assert lost.mean[0] < 2.0 and lost.std[0] < 400.0
+    assert np.log(lost.interval(0.95)[1][0]) > 15  # bounds are those of the process
+    for spread in (0.3, 0.9 * scale.most, 1.5 * scale.most, 5 * scale.most):
+        for k in range(2):
+            assert_slope(
+                moment_slopes(scale, 0.2, spread, 9.0)[:, k],
+                lambda h, k=k, s=spread: np.ravel(
+                    moments(scale, np.array([0.2 + h * (k == 0)]), np.array([s + h * (k == 1)]), 9.0)
+                ),
+                atol=1e-8,
+            )

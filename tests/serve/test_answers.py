@@ -328,6 +328,20 @@ def test_models_of_two_meshes_are_served(others):
     assert explained.status_code == 400 and "several columns" in explained.json()["error"]
 
 
-def test_json_holds_no_nan(client):
-    answer = client.get("/api/model")
-    json.loads(answer.text, parse_constant=pytest.fail)
+@pytest.mark.parametrize("load", [2.0, 30.0])
+def test_no_answer_holds_nan(client, load):
+    """JSON has no word for it, and a table leaves cells empty."""
+    asked = {"mesh": MESH, "inputs": {"load": load}}
+    sweep = {"name": "load", "from": 1, "to": load, "n": 3}
+    answers = [
+        client.get("/api/model"),
+        client.post("/api/predict", json=asked),
+        client.post("/api/curve", json={"mesh": MESH, "sweep": sweep}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200
+        json.loads(answer.text, parse_constant=pytest.fail)
+    text = f"mesh,load,note\n{MESH},{load},\n"
+    table = client.post("/api/table", content=text, headers={"content-type": "text/csv"})
+    assert table.status_code == 200 and len(table.text.splitlines()) == 2
+    assert not {"nan", "inf", "-inf"} & {cell.lower() for line in table.text.splitlines() for cell in line.split(",")}

@@ -72,7 +72,7 @@ def test_cards_show_the_largest_value_and_the_mean(client, truth):
     facts = client.get("/api/model").json()
     assert facts["kind"] == "fields" and facts["inputs"][0]["name"] == "load"
     answer = client.post("/api/predict", json=ASKED).json()
-    assert list(answer["targets"]) == ["u_max", "u_mean", "v_max", "v_mean"]
+    assert list(answer["targets"]) == ["u_max", "u_mean", "v_max", "v_mean", "w_max", "w_mean"]
     one = answer["targets"]["u_max"]
     assert one["lower"] <= one["mean"] <= one["upper"]
     assert one["mean"] == pytest.approx(truth[0]["u"].max(), rel=0.1)

@@ -3,13 +3,16 @@
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from swwl import Matern52, RobustGPRegressor
 from swwl.errors import InputError
 from swwl.serve.answers.fields import pack, unpack
+from swwl.serve.models.numbers import inputs_of
 from swwl.serve.models.single_flight import Once
 from swwl.serve.requests.reading import ending_of, parse, shown_name
 
@@ -29,6 +32,15 @@ def test_packed_arrays_come_back(content, header):
     for key, array in content.items():
         np.testing.assert_array_equal(found[key], array)
         assert found[key].dtype == array.dtype
+
+
+def test_columns_of_the_trend_are_told_with_their_range():
+    table = pd.DataFrame({"a": np.linspace(0, 1, 9), "b": np.linspace(1, 3, 9) ** 2, "y": np.linspace(0, 1, 9) ** 3})
+    model = RobustGPRegressor(Matern52("a"), trend=["b"], n_starts=1, calibrate=False).fit(table, "y")
+    first, second = inputs_of(model)
+    assert first["name"] == "a" and second == {"name": "b", "holds": "numbers", "least": 1, "median": 4, "largest": 9}
+    model.stack_.other_inputs.clear()  # as in files of 0.3.0
+    assert inputs_of(model)[1] == {"name": "b", "holds": "numbers"}
 
 
 @given(st.text())

@@ -1,5 +1,7 @@
 """A model of fields over time, over HTTP and on the page: fields at a time, and how they change at a node."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,6 +92,15 @@ def test_a_node_has_a_history_with_intervals(warm, client):
     assert most == int(np.argmax(np.ptp(model.predict(row)[0]["T"], axis=0)))
 
 
+@pytest.mark.parametrize("rate", [2.0, 90.0])
+@pytest.mark.parametrize("path", ["/api/history", "/api/predict", "/api/curve"])
+def test_no_answer_holds_nan(client, path, rate):
+    sweep = {"sweep": {"name": "rate", "from": 1, "to": rate, "n": 3}} if path == "/api/curve" else {}
+    answer = client.post(path, json={"mesh": CASE["mesh"], "inputs": {"rate": rate}} | sweep)
+    assert answer.status_code == 200, answer.text
+    json.loads(answer.text, parse_constant=pytest.fail)
+
+
 def test_numbers_are_of_all_nodes_and_times(warm, client):
     model, _, table, _ = warm
     answer = client.post("/api/predict", json=CASE).json()["targets"]
@@ -105,7 +116,7 @@ def test_numbers_are_of_all_nodes_and_times(warm, client):
 @pytest.mark.parametrize(
     ("address", "more", "words"),
     [
-        ("/api/field", {"time": 3.0}, "Time 3 is asked for"),
+        ("/api/field", {"time": 3.0}, "Time 3 is requested"),
         ("/api/history", {"node": 5000}, "the mesh has nodes 0 to"),
         ("/api/history", {"node": -1}, "the mesh has nodes 0 to"),
         ("/api/predict", {"probe": [[0.0, 0.0]]}, "predicts fields over time"),

@@ -66,6 +66,15 @@ def test_texts_vectors_and_dates_have_no_kernel_by_default():
             default_kernels(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))
 
 
+def test_texts_are_made_categories_and_no_mesh_is_spoken_of_where_there_is_none():
+    table = pd.DataFrame({"mat": ["steel", "copper"] * 3, "load": np.arange(6.0)})
+    with pytest.raises(InputError) as error:
+        default_kernels(table)
+    assert "t['mat'] = t['mat'].astype('category') makes categories" in str(error.value)
+    assert str(error.value).endswith("kernel=Matern52('load') * Categories('mat').")
+    default_kernels(table.astype({"mat": "category"}))
+
+
 def test_reasons_against_a_column():
     rows = np.arange(6)
     reasons = {

@@ -97,7 +97,7 @@ def test_a_load_beside_another_result(name: str) -> None:
 def test_nameless_results_behind_the_target() -> None:
     table = engineers_table(60, 0).rename(columns={"energy": "a", "freq1": "b"})
     found = result_columns(table.drop(columns="max_disp"), table[["max_disp"]], list(table))
-    assert "a" in found and "behind the target" in found["a"]
+    assert "a" in found and "after the target column" in found["a"]
     first = ["max_disp", *table.drop(columns="max_disp")]
     assert "b" not in result_columns(table.drop(columns="max_disp"), table[["max_disp"]], first)
 
@@ -120,6 +120,28 @@ def test_an_input_that_determines_the_target_is_no_result(spread: str) -> None:
         alarms += bool(result_columns(inputs, target))
         alarms += bool(result_columns(inputs.rename(columns={"incidence": "q"}), target))
     assert alarms <= 2
+
+
+@pytest.mark.parametrize("prefix", ["c", "x_"])
+def test_inputs_that_depend_on_each_other_are_no_results(prefix: str) -> None:
+    """Twelve columns made of two factors, as measured ones are, some of them called cd and cl by their turn."""
+    alarms = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        z = rng.normal(size=(80, 2))
+        mixed = z @ rng.normal(size=(2, 12)) + 0.01 * rng.normal(size=(80, 12))
+        inputs = pd.DataFrame(mixed, columns=[f"{prefix}{letter}" for letter in "abcdefghijkl"])
+        target = pd.DataFrame({"y": np.sin(z[:, 0]) + z[:, 1]})
+        alarms += len(result_columns(inputs, target, [*inputs, "y"]))
+    assert alarms <= 2
+
+
+def test_the_name_of_a_result_alone_is_not_enough() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(1, 2, (80, 3)), columns=["cd", "cl", "m"])
+    assert result_columns(table, pd.DataFrame({"y": np.sin(table["m"])})) == {}
+    related = result_columns(table, pd.DataFrame({"y": table["m"] * table["cd"]}))
+    assert related == {"cd": "its name says 'cd'"}
 
 
 def test_levels_of_a_design_are_inputs_whatever_their_name() -> None:

@@ -121,7 +121,7 @@ class Commands(TyperGroup):
             show_error(" ".join(text.split()))
             sys.exit(2)
         if code == _INTERRUPTED:
-            show_error("interrupted; what was finished is kept, and the same command goes on from there")
+            show_error("interrupted; finished work is kept, and the same command resumes")
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Quiet
 from swwl.errors import MissingFileError
 
 
 def coarsen(
     source: Annotated[Path, typer.Argument(help="Mesh file, data folder or PLAID folder.")],
     output: Annotated[Path, typer.Argument(help="Mesh file or folder to write.")],
-    nodes: Annotated[int, typer.Option(help="Wanted number of nodes per mesh.")] = 1000,
+    nodes: Annotated[int, typer.Option(help="Number of nodes per mesh.")] = 1000,
     tolerance: Annotated[float, typer.Option(help="Largest relative change of areas and volumes.")] = 0.02,
     jobs: Annotated[int, typer.Option(help="Processes, for a folder; -1 is one per core.")] = -1,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Coarsen meshes with MMG, which the extra mmg installs.
 

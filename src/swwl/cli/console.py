@@ -8,6 +8,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +31,43 @@ PartOf = Annotated[
     str | None, typer.Option("--group", help="Compare this part of every mesh: a group of cells or faces, as 'body*'.")
 ]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that this command did not write.")]
+AllRows = Annotated[bool, typer.Option("--all-rows", help="Fit all rows, even if there is a column 'split'.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+LowerBounds = Annotated[
+    list[str] | None, typer.Option("--at-least", help="TARGET=VALUE that has to be reached; repeat it for several.")
+]
+UpperBounds = Annotated[
+    list[str] | None, typer.Option("--at-most", help="TARGET=VALUE that must not be exceeded; repeat it for several.")
+]
+DropIncomplete = Annotated[
+    bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
+]
+InputColumns = Annotated[
+    str | None,
+    typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that qualify."),
+]
+Iterations = Annotated[
+    int | None, typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto.")
+]
+KeepEmbeddings = Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")]
+MeshColumns = Annotated[
+    list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
+]
+ModelFile = Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")]
+Processes = Annotated[int, typer.Option(help="Processes; -1 is one per core.")]
+Projections = Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")]
+Quantiles = Annotated[
+    int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+ResultColumns = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns that the simulation computes, not inputs: names or patterns, separated by commas."),
+]
+TableFile = Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")]
+TargetColumns = Annotated[list[str] | None, typer.Option(help="Column to predict; repeat it for several.")]
+TestFraction = Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")]
+Threads = Annotated[int, typer.Option(help="Threads; -1 is one per core.")]
 
 
 class Output:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtTime, Force, ModelFile, Output, Quiet, given_time
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 
@@ -18,7 +18,7 @@ _MOST_POINTS = 100_000
 
 
 def curve(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     sweep: Annotated[str, typer.Option(help="Input along the curves and its values: NAME=FIRST:LAST:NUMBER.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Picture to write: .png, .svg or .pdf.")],
     mesh: Annotated[
@@ -34,11 +34,11 @@ def curve(
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw characteristic curves with 95 % bands.
 
-    The numbers are written beside the picture, as CSV. Bands widen where the model knows less.
+    The numbers are written beside the picture, as CSV. Bands are wider where the model is less sure.
 
     \b
     Example:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Quiet
 from swwl.errors import InputError
 from swwl.formatting import percent
 
@@ -31,12 +31,12 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes and threads; -1 is one per core.")] = -1,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Simulate, learn, test and report, offline: about a minute.
 
-    Notched plates under tension, each with a mesh, a material and a load of its own, are simulated by finite elements;
+    Notched plates under tension, each with its own mesh, material and load, are simulated by finite elements;
     the largest stress is learned with and without the meshes, and predicted for plates that were held out.
     With --own-files there are files as users have them instead, parts in STL files and a table, and the commands that
     check, fit, predict and report are printed and run: files of your own go in the same place.
@@ -53,7 +53,9 @@ def demo(
     if own_files:
         options = {"n": "-n", "nodes": "--nodes", "seed": "--seed", "jobs": "--jobs"}
         if given := [option for name, option in options.items() if _given(context, name)]:
-            raise InputError(f"--own-files goes without {' and '.join(given)}: its files are always the same.")
+            raise InputError(
+                f"--own-files cannot be combined with {' or '.join(given)}: its files are always the same."
+            )
         _own_files(context, folder or Path("swwl-own-files"), force, out)
         return
     folder = folder or Path("swwl-demo")
@@ -118,7 +120,7 @@ def _own_files(context: typer.Context, folder: Path, force: bool, out: Output) -
     answers = predicted[["part", f"{ANSWER}_mean", f"{ANSWER}_lower95", f"{ANSWER}_upper95"]]
     rows = answers.assign(known=found.answers).to_numpy().tolist()
     out.table(f"{ANSWER} of the new parts", ["part", "predicted", "from", "to", "beam theory"], rows)
-    out.say(f"\nFor parts of your own: their files in place of {folder / 'parts'}, their numbers in place of {known},")
-    out.say(f"the column to predict in place of {ANSWER}, and the four commands above.")
+    out.say(f"\nFor your own parts, replace the files in {folder / 'parts'}, the numbers in {known}")
+    out.say(f"and the column to predict, {ANSWER}, and run the four commands above.")
     columns = ["part", "mean", "lower95", "upper95", "answer"]
     out.result({"commands": found.commands, "parts": [dict(zip(columns, row, strict=True)) for row in rows]})

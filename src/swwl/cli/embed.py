@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Output, given_time, show_note
+from swwl.cli.console import (
+    AsJson,
+    AtTime,
+    Iterations,
+    MeshColumns,
+    Output,
+    Processes,
+    Projections,
+    Quantiles,
+    Quiet,
+    TableFile,
+    given_time,
+    show_note,
+)
 from swwl.cli.fit import Kernel, Weights, kernel_options
 from swwl.errors import InputError
 
@@ -16,52 +29,48 @@ _MOST_LISTED = 10
 
 
 def embed(
-    table: Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the store; made, or gone on with.")],
-    mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
-    ] = None,
+    table: TableFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the store, to make or to continue.")],
+    mesh: MeshColumns = None,
     kernel: Annotated[
         Kernel | None, typer.Option(help="Kernel that the embeddings are for, as in swwl fit [auto].")
     ] = None,
     split: Annotated[str | None, typer.Option(help="Column whose rows 'train' will be fitted.")] = None,
     test_fraction: Annotated[float | None, typer.Option(help="Share of rows that swwl fit will hold out.")] = None,
     all_rows: Annotated[bool, typer.Option("--all-rows", help="All rows will be fitted.")] = False,
-    projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
-    quantiles: Annotated[
-        int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
-    ] = None,
+    projections: Projections = 50,
+    quantiles: Quantiles = None,
+    iterations: Iterations = None,
     step: Annotated[str | None, typer.Option(help="Steps per iteration, or sqrt. Not for auto.")] = None,
     node_weights: Annotated[Weights | None, typer.Option(help="Weights of nodes. Not for auto.")] = None,
-    field: Annotated[list[str] | None, typer.Option(help="Node field to use beside coordinates; may repeat.")] = None,
-    merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Make nodes at the same place one.")] = False,
+    field: Annotated[
+        list[str] | None, typer.Option(help="Node field to use beside coordinates; may be repeated.")
+    ] = None,
+    merge_nodes: Annotated[bool, typer.Option("--merge-nodes", help="Merge nodes at the same place.")] = False,
     group: Annotated[
         str | None,
         typer.Option(help="Embed this part of every mesh: a group of cells or faces, such as 'body*'."),
     ] = None,
     time: AtTime = None,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="List meshes that cannot be used and go on; without, they are an error.")
+        bool,
+        typer.Option("--skip-bad", help="List meshes that cannot be used and continue, instead of an error."),
     ] = False,
     shard: Annotated[
         str | None, typer.Option(help="Part of the work, such as 3/64, for job arrays: 1/64 to 64/64.")
     ] = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    jobs: Processes = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, sample and --test-fraction.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Embed very many meshes once and for all, on a cluster too.
 
-    swwl fit --embeddings then reads none of them.
+    swwl fit --embeddings then reads no meshes.
 
-    A sample of at most 2000 training meshes settles the embeddings; of every mesh 64 numbers per measure are kept, in
-    shards of 256 meshes. The same command goes on after a kill. Options must be those of the fit.
+    A sample of at most 2000 training meshes determines the embeddings; of every mesh 64 numbers per measure are kept,
+    in shards of 256 meshes. An interrupted run is resumed by the same command. Options must be those of the fit.
 
     \b
     Example:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtTime, Force, ModelFile, Output, Quiet, given_time
 from swwl.errors import InputError
 from swwl.formatting import Record, number
 
@@ -15,7 +15,7 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     values: Annotated[list[str] | None, typer.Argument(help="The inputs of the case as NAME=VALUE.")] = None,
     mesh: Annotated[list[str] | None, typer.Option(help="Mesh file of the case.")] = None,
     output: Annotated[
@@ -41,15 +41,15 @@ def explain(
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the derivatives as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what changes the prediction of one case.
 
-    Prints the derivative in every number and along every deformation, with 95 % intervals. The mesh that it writes
-    has TARGET_gradient, and TARGET_push: what pushing the surface outward brings, per area. That picture shows what
-    the kernel makes of motions, also of such as no training mesh showed; trust the derivatives along deformations
-    that the training meshes hold. --where with the name of a group adds a table: what shifting, turning and scaling
-    each of its bodies brings, while the mesh around it follows; meshes need no common topology for that.
+    Prints the derivative with respect to every number and along every deformation, with 95 % intervals. The mesh that
+    it writes has TARGET_gradient, and TARGET_push: the effect of pushing the surface outward, per area. That field
+    also covers motions that no training mesh has shown; trust the derivatives along deformations that the training
+    meshes contain. --where with the name of a group adds a table: the effect of shifting, turning and scaling each of
+    its bodies, while the mesh around it follows; meshes need no common topology for that.
 
     \b
     Example:

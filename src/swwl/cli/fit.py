@@ -10,7 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swwl.cli.console import Force, Output, given_time
+from swwl.cli.console import (
+    AllRows,
+    AsJson,
+    DropIncomplete,
+    Force,
+    InputColumns,
+    Iterations,
+    KeepEmbeddings,
+    MeshColumns,
+    Output,
+    Projections,
+    Quantiles,
+    Quiet,
+    ResultColumns,
+    TableFile,
+    TargetColumns,
+    TestFraction,
+    Threads,
+    given_time,
+)
 from swwl.cli.show import show_findings, show_fitted, show_plan
 from swwl.errors import ColumnWarning, InputError, LawWarning, LeftOutWarning, OutlierWarning
 from swwl.formatting import Record
@@ -63,29 +82,21 @@ class Weights(StrEnum):
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV, Excel or Parquet table; mesh paths in it are relative to it.")],
+    table: TableFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as rotor.swwl.")],
-    target: Annotated[list[str] | None, typer.Option(help="Column to predict; repeat it for several.")] = None,
+    target: TargetColumns = None,
     target_field: Annotated[
         list[str] | None, typer.Option(help="Field of the meshes to predict whole; repeat it for several.")
     ] = None,
     target_curve: Annotated[
         str | None,
         typer.Option(
-            help="Curve to predict: a column of CSV files, or the beginning of wide columns, cp of cp_000 to cp_199."
+            help="Curve to predict: a column of CSV files, or the prefix of wide columns, cp for cp_000 to cp_199."
         ),
     ] = None,
-    mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
-    ] = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
-    ] = None,
-    results: Annotated[
-        list[str] | None,
-        typer.Option(help="Columns that the simulation computes, no inputs: names or patterns, separated by commas."),
-    ] = None,
+    mesh: MeshColumns = None,
+    inputs: InputColumns = None,
+    results: ResultColumns = None,
     kernel: Annotated[
         Kernel | None,
         typer.Option(help="Kernel on meshes: auto [default] mixes several by cross-validation; scalars has none."),
@@ -93,19 +104,12 @@ def fit(
     split: Annotated[
         str | None, typer.Option(help="Column whose rows 'train' are fitted; the others are held out and scored.")
     ] = None,
-    test_fraction: Annotated[float | None, typer.Option(help="Hold out this share of rows, at random.")] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Fit all rows, whatever a column 'split' says.")] = False,
-    drop_incomplete: Annotated[
-        bool, typer.Option("--drop-incomplete", help="Leave out rows in which a mesh, an input or a target is missing.")
-    ] = False,
-    projections: Annotated[int, typer.Option("--projections", "-P", help="Directions of projection, P.")] = 50,
-    quantiles: Annotated[
-        int | None, typer.Option("--quantiles", "-Q", help="Quantiles of each projection, Q [500; auto: 100].")
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", "-H", max=1000, help="Weisfeiler-Lehman iterations, H [3]. Not for auto."),
-    ] = None,
+    test_fraction: TestFraction = None,
+    all_rows: AllRows = False,
+    drop_incomplete: DropIncomplete = False,
+    projections: Projections = 50,
+    quantiles: Quantiles = None,
+    iterations: Iterations = None,
     step: Annotated[
         str | None,
         typer.Option(help="Steps per iteration: a number [1], or sqrt: root of the nodes. Not for auto."),
@@ -117,24 +121,26 @@ def fit(
         str | None, typer.Option(help="Principal components with a range each: a number, or auto. For principal.")
     ] = None,
     modes: Annotated[
-        int | None, typer.Option(min=1, help="At most so many modes of a field [30]. For --target-field.")
+        int | None, typer.Option(min=1, help="Largest number of modes of a field [30]. For --target-field.")
     ] = None,
     field: Annotated[list[str] | None, typer.Option(help="Node field to use beside the coordinates.")] = None,
-    calibrate: Annotated[bool, typer.Option(help="Make intervals as wide as cross-validation asks for.")] = True,
+    calibrate: Annotated[bool, typer.Option(help="Calibrate the width of intervals by cross-validation.")] = True,
     log: Annotated[
         list[str] | None,
-        typer.Option(metavar="TARGET", help="Fit the logarithm of this target, answer in its units; repeat it."),
+        typer.Option(metavar="TARGET", help="Fit the logarithm of this target, answer in its units; may be repeated."),
     ] = None,
     target_scale: Annotated[
         ScaleName | None,
-        typer.Option(help="Scale of other targets: auto, for --kernel auto, is their own unless left-out rows gain."),
+        typer.Option(
+            help="Scale of other targets: auto, for --kernel auto, changes it only if left-out rows gain by it."
+        ),
     ] = None,
     scaled: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LAW",
-            help="Learn a target, or how large a field is, over a law that is known of it, "
-            "'max_disp ~ force / young', if left-out rows are predicted no worse; repeat it for several targets.",
+            help="Learn a target, or the size of a field, relative to a known law, 'max_disp ~ force / young', if "
+            "left-out rows are predicted no worse; repeat it for several targets.",
         ),
     ] = None,
     fidelity: Annotated[
@@ -142,23 +148,26 @@ def fit(
         typer.Option(
             metavar="COLUMN",
             help="Column of levels, such as coarse and fine, or 1 and 2: many cheap rows help a few good ones, where "
-            "left-out rows gain; answers are those of the best: the larger number, or the text with fewer rows. "
-            "For one target.",
+            "left-out rows are predicted better; answers are those of the best level: the largest number, or the text "
+            "with the fewest rows. For one target.",
         ),
     ] = None,
     targets_together: Annotated[
         Together,
-        typer.Option(help="Whether targets help others that have empty cells; auto: where left-out rows gain by it."),
+        typer.Option(
+            help="Whether targets help others that have empty cells; auto: where left-out rows are predicted better."
+        ),
     ] = Together.auto,
     keep_outliers: Annotated[
-        bool, typer.Option("--keep-outliers", help="Count rows in full that the others do not explain. For --target.")
+        bool,
+        typer.Option("--keep-outliers", help="Give full weight to rows that others do not explain. For --target."),
     ] = False,
     one_regime: Annotated[
         bool,
-        typer.Option("--one-regime", help="Do not look for two branches that cases may follow. For --target."),
+        typer.Option("--one-regime", help="Do not look for two regimes among the cases. For --target."),
     ] = False,
     merge_nodes: Annotated[
-        bool, typer.Option("--merge-nodes", help="Make nodes at exactly the same place one, as swwl check may advise.")
+        bool, typer.Option("--merge-nodes", help="Merge nodes at exactly the same place, as swwl check may advise.")
     ] = False,
     group: Annotated[
         str | None,
@@ -166,7 +175,7 @@ def fit(
     ] = None,
     no_groups: Annotated[
         bool,
-        typer.Option("--no-groups", help="Do not learn from where named groups are: for new meshes without them."),
+        typer.Option("--no-groups", help="Do not use named groups of meshes as inputs: for new meshes without them."),
     ] = False,
     time: Annotated[
         str | None,
@@ -175,27 +184,27 @@ def fit(
         ),
     ] = None,
     solver: Annotated[
-        SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it from 3000 rows on.")
+        SolverName, typer.Option(help="exact, or vecchia for many rows; auto takes it above 3000 rows.")
     ] = SolverName.auto,
     embeddings: Annotated[
         Path | None, typer.Option(help="Store that swwl embed made of the meshes, which are not read then.")
     ] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    cache: KeepEmbeddings = True,
+    jobs: Threads = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of directions, folds and --test-fraction.")] = 0,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn targets, whole fields or curves from meshes and numbers.
 
     Rows are fitted with a robust Gaussian process; a column named 'split' with train and test is used to hold rows out.
-    What is odd about table and meshes is said first, as swwl check does.
-    Embeddings of meshes are kept beside the table, so that another fit of the same meshes reads none of them.
-    Of several targets cells may be empty: each is learned where it is known, helped by others of which more is known.
-    Fields are those that the mesh files hold, of nodes or cells; with --target beside them, the columns are learned
-    too, into a file of their own: MODEL-scalars.swwl.
-    A curve is a series of values per case: a column of paths of CSV files, or a column for every place.
+    The checks of swwl check come first.
+    Embeddings of meshes are kept beside the table, so that another fit need not read the same meshes again.
+    With several targets, cells may be empty: each is learned where it is known, helped by targets known for more rows.
+    Fields are those in the mesh files, of nodes or cells; columns given by --target as well are learned into a separate
+    file, MODEL-scalars.swwl.
+    A curve is a series of values per case: a column of paths of CSV files, or one column per place.
 
     \b
     Example:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Output, given_time
+from swwl.cli.console import AsJson, AtTime, Output, given_time
 from swwl.cli.show import show_curve_model, show_field_model, show_model
 from swwl.formatting import Record, number
 
@@ -21,8 +21,8 @@ def info(
         Path, typer.Argument(help="A mesh or a case folder, a table, a data folder, a PLAID folder or a model.")
     ],
     time: AtTime = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: is it a sound file?")] = False,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: to check a file.")] = False,
 ) -> None:
     """Say what a mesh, a table, a folder or a model holds.
 
@@ -54,7 +54,8 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
         for key, on in (("node_fields", ""), ("cell_fields", "on cells, ")):
             for name, field in facts[key].items():
                 size = "" if field["components"] == 1 else f"{field['components']} components, "
-                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}")
+                missing = f", {field['not_finite']} values not finite" if field.get("not_finite") else ""
+                out.say(f"field     {name}: {on}{size}{number(field['least'])} to {number(field['largest'])}{missing}")
         for name, group in facts["groups"].items():
             nodes = "" if group["kind"] == "nodes" else f" with {group['nodes']} nodes"
             out.say(f"group     {name}: {group['size']} {group['kind']}{nodes}")
@@ -122,7 +123,7 @@ def _show_curves(out: Output, file: Path, facts: Record) -> None:
 
 
 def _show_classifier(out: Output, file: Path, facts: Record) -> None:
-    out.say(f"{file}: classifier that tells {', '.join(map(str, facts['classes']))} apart")
+    out.say(f"{file}: classifier of {', '.join(map(str, facts['classes']))}")
     out.say(f"inputs    {', '.join(facts['inputs'])}")
     out.say(f"kernel    {facts['kernel']}")
 

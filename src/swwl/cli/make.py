@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Processes, Quiet
 
 
 class GeneratorName(StrEnum):
@@ -34,25 +34,25 @@ def make(
         GeneratorName,
         typer.Argument(help="Notched plates, wing sections, rotor blades, pairs of conductors or flows around bodies."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or add to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, finish or extend.")],
     n: Annotated[int, typer.Option("-n", help="Number of simulations.")] = 200,
     nodes: Annotated[int | None, typer.Option(help="Nodes per mesh; the usual number by default.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed; the same seed gives the same data.")] = 0,
     random_topology: Annotated[
-        bool, typer.Option("--random-topology", help="Mesh every case at a resolution of its own.")
+        bool, typer.Option("--random-topology", help="Give every mesh its own resolution.")
     ] = False,
-    test_fraction: Annotated[float, typer.Option(help="Share of cases that column 'split' calls test.")] = 0.2,
+    test_fraction: Annotated[float, typer.Option(help="Share of cases that are 'test' in column 'split'.")] = 0.2,
     file_format: Annotated[
         Format, typer.Option("--format", help="Meshes for ParaView and other tools, or for NumPy.")
     ] = Format.vtu,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    jobs: Processes = -1,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Generate simulations to learn from: meshes and a table.
 
-    A run that was cut off goes on where it stopped, and a smaller folder is added to.
+    An interrupted run resumes where it stopped, and a folder with fewer simulations is extended.
 
     \b
     Example:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AsJson, AtTime, Force, KeepEmbeddings, ModelFile, Output, Quiet, given_time
 from swwl.cli.show import show_curve_scores, show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
@@ -42,12 +42,13 @@ def predict_field_table(
         TABLE,
         WHOLE,
         check_field_names,
-        domain_words,
         fitted_rows,
         input_columns,
         mesh_names,
+        n_unlike,
         predict_fields,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -83,13 +84,13 @@ def predict_field_table(
     result = found.table
     result.insert(len(frame.columns), FILE, names)
     write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .vtu file each, and {TABLE}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .vtu file each, and {TABLE}")
     for note in found.notes:
         out.note(note)
     if asked.numbers:
         _show_numbers(out, [[row["case"], row["words"], *_numbers(row)] for row in found.numbers], ["case", "number"])
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(found.domain, fitted.n_train_):
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the meshes hold")
     _say_what_counts(out, found.scores)
@@ -101,8 +102,7 @@ def predict_field_table(
             among = "" if all(new) else " that it was not fitted to"
             out.say(f"{name}: the 95 % band holds the whole field on {int(sum(known))} of {len(known)} meshes{among}")
             facts |= {f"{name}_{WHOLE}": float(sum(known)) / len(known)}
-    inside = found.domain["inside"]
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"numbers": found.numbers} if asked.numbers else {}
     out.result(facts | {"scores": found.scores, "findings": [finding.facts() for finding in findings]})
@@ -119,6 +119,10 @@ def _show_numbers(out: Output, rows: list[list[str]], before: list[str]) -> None
     out.table("", [*before, "mean", "std", "95 % between", "and"], rows[:_MOST_PRINTED])
     if len(rows) > _MOST_PRINTED:
         out.say(f"… and {len(rows) - _MOST_PRINTED} more, in the file")
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _is_table_of_fields(path: Path) -> bool:
@@ -148,10 +152,7 @@ def predict_field_case(
     from swwl.jobs.outputs import check_output, is_predicted_mesh
     from swwl.jobs.predict import (
         DERIVED,
-        DOMAIN,
-        OUTSIDE,
         PREDICTED,
-        WIDENED,
         line_table,
         one_case,
         predict_fields,
@@ -181,21 +182,16 @@ def predict_field_case(
         if f"{name}_{what}_mean" in row
     ]
     rows += [[one["words"], *_numbers(one)] for one in found.numbers]
-    out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    if rows:  # models of vectors of nodes have none
+        out.table("", ["number", "mean", "std", "95 % between", "and"], rows)
+    _say_trust(out, row)
     facts = dict(row) | {"output": output} | ({"numbers": found.numbers} if asked.numbers else {})
     if along is not None:
         _show_line(out, along, output)
         out.result(facts | {"line": along.to_dict("records")})
         return
     if output is None:
-        out.say("the fields themselves: -o case.vtu")
+        out.say("to save the field: -o case.vtu")
     else:
         done[0].write(output)
         out.say(f"written to {output}")
@@ -216,7 +212,15 @@ def predict_curves(
     """Predict curves: of a table into a file of wide columns or a folder of CSV files, of one case into a CSV file."""
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_folder, check_output, curves_of, table_files
-    from swwl.jobs.predict import OUTSIDE, TABLE, domain_words, fitted_rows, graph_columns, input_columns
+    from swwl.jobs.predict import (
+        OUTSIDE,
+        TABLE,
+        fitted_rows,
+        graph_columns,
+        input_columns,
+        n_unlike,
+        told_of_cases,
+    )
     from swwl.jobs.series import (
         CURVE_FILE,
         check_curve_names,
@@ -259,19 +263,18 @@ def predict_curves(
         out.say(f"{len(frame)} curves predicted, written to {output}: a .csv file each, and {TABLE}")
     _show_curve_numbers(out, fitted.curve_, result, asked)
     if one and output is None:
-        out.say("the curve itself: -o case.csv")
-    for line in domain_words(found.domain, fitted.n_train_):
+        out.say("to save the curve: -o case.csv")
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_curve_scores(out, found.scores, "against the curves that the table holds")
     _say_what_counts(out, found.scores)
-    inside = found.domain["inside"]
     facts = {
         "rows": len(frame),
         "output": output,
         "outside": int((result[OUTSIDE] != "").sum()),
         "scores": found.scores,
     }
-    facts |= {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+    facts |= {"unlike": n_unlike(found.domain)}
     facts |= {"widened": int((found.domain["widened"] != "").sum())}
     facts |= {"curve": found.curves[0].to_dict("list")} if one else {}
     keys = [name for name in result if name not in frame.columns and name.startswith(f"{fitted.curve_}_")]
@@ -322,7 +325,7 @@ def _is_line(path: Path) -> bool:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     what: Annotated[
         list[str] | None,
         typer.Argument(help="Table with the columns that the model uses; for one case, its inputs as NAME=VALUE."),
@@ -382,26 +385,26 @@ def predict(
         str | None,
         typer.Option(metavar="T,T,…", help="Of fields over time: when to predict them [the times of training]."),
     ] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    cache: KeepEmbeddings = True,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict every row of a table, or one case.
 
     The output has all columns of the table, then for each target TARGET_mean, TARGET_std, TARGET_lower95 and
-    TARGET_upper95, and the inputs that leave the training range. It also says which cases are like the training cases
-    (inside_domain, domain), and where intervals are doubled because the model is less sure (widened). Where the table
-    holds a target already, the predictions are scored against it, rows that the model was fitted to by themselves, and
-    tested for whether the answers still agree.
-    A model of fields fills a folder: one .vtu file per row, which ParaView opens, with FIELD, FIELD_std, FIELD_lower95,
-    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, and none of its other simulated
-    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on ask
-    for. Of one case it writes one file, -o case.vtu.
+    TARGET_upper95, and the inputs outside the training range. It also says which cases are like the training cases
+    (inside_domain, domain), and where intervals are widened because the model is less sure (widened). Where the table
+    already holds a target, the predictions are scored against it, separately for rows that the model was fitted to, and
+    a test says whether the answers still agree.
+    A model of fields fills a folder: one .vtu file per row, for ParaView, with FIELD, FIELD_std, FIELD_lower95,
+    FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, but none of its other simulated
+    fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on
+    request. For one case it writes one file, -o case.vtu.
     A model of fields over time writes a .pvd file per row with its .vtu files, and predictions.csv, which says whether
-    rows are like the training cases; of one case a file, -o case.pvd. It needs -o in any case.
-    A model of curves writes them as they came: wide columns cp_mean_000, …, cp_std_000, …, cp_lower95_000, … into one
-    table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
+    rows are like the training cases; for one case a file, -o case.pvd. It always needs -o.
+    A model of curves writes them in the form they were learned from: wide columns cp_mean_000, …, cp_std_000, …,
+    cp_lower95_000, … in one table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 
     \b
     Example:
@@ -449,7 +452,7 @@ def predict(
         else:
             _one_case(out, fitted, model, meshes, given, output, force)
     elif way is not None:
-        raise InputError("--line leads through the mesh of one case: --mesh FILE NAME=VALUE ….")
+        raise InputError("--line needs the mesh of one case: --mesh FILE NAME=VALUE ….")
     elif len(given) != 1:
         found = f"{len(given)} were given" if given else "none was given"
         raise InputError(f"One table is expected, but {found}; for one case: --mesh FILE NAME=VALUE ….")
@@ -481,7 +484,7 @@ class AskedOfSeries(NamedTuple):
 def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries, force: bool) -> None:
     """Write a series of meshes for every row of a table, or for one case."""
     from swwl.jobs.outputs import check_output
-    from swwl.jobs.predict import FILE, TABLE, case_meshes, domain_words, one_case
+    from swwl.jobs.predict import FILE, TABLE, case_meshes, one_case, told_of_cases
     from swwl.jobs.table import read_table
     from swwl.jobs.transient import check_series_folder, predict_series, series_names, times_of_text
     from swwl.tables.read import write_table
@@ -489,7 +492,7 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
     if fitted.predicts != "series":
         raise InputError(f"{model}: --times is for models of fields over time.")
     if asked.others:
-        raise InputError(f"{model}: predicts fields over time; of the options of fields it takes --times.")
+        raise InputError(f"{model}: predicts fields over time; of the options for fields only --times applies.")
     given, mesh, output = asked[:3]
     at = None if asked.times is None else times_of_text(asked.times)
     if mesh:
@@ -516,8 +519,8 @@ def _predict_series(out: Output, fitted: Any, model: Path, asked: AskedOfSeries,
         result = found.table
         result.insert(len(frame.columns), FILE, [file.name for file in files])
         write_table(output / TABLE, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
-    for line in domain_words(found.domain, fitted.fields_.n_train_):
+    out.say(f"{_rows(len(frame))} predicted, written to {output}: a .pvd file each, and its .vtu files in a folder")
+    for line in told_of_cases(fitted, found.domain):
         out.say(line)
     show_field_scores(out, found.scores, "against the fields that the series hold")
     _say_what_counts(out, found.scores)
@@ -528,11 +531,11 @@ def _refuse_others(model: Path, predicts: str, of_fields: bool, of_curves: Asked
     """Refuse options that ask for what a model does not predict."""
     if of_fields and predicts != "fields":
         raise InputError(
-            f"{model}: predicts {predicts}, but --probe, --force-on, --line and --whole-field ask for fields."
+            f"{model}: predicts {predicts}, but --probe, --force-on, --line and --whole-field are for fields."
         )
     if (of_curves.numbers or of_curves.whole) and predicts != "curves":
         raise InputError(
-            f"{model}: predicts {predicts}, but --whole-curve, --peak, --integral and --crossing ask for curves."
+            f"{model}: predicts {predicts}, but --whole-curve, --peak, --integral and --crossing are for curves."
         )
 
 
@@ -546,13 +549,14 @@ def _table(
         against_table,
         answers_agree,
         check_names,
-        domain_words,
         fitted_rows,
         graph_columns,
         input_columns,
+        n_unlike,
         predict_table,
         prediction_table,
         table_at_time,
+        told_of_cases,
     )
     from swwl.jobs.table import memory_beside, read_table
     from swwl.tables.read import write_table
@@ -568,9 +572,9 @@ def _table(
     prediction, domain = predict_table(fitted, frame, table, memory=memory, progress=out.progress("predictions"))
     result = prediction_table(fitted, frame, prediction, apart, domain)
     write_table(output, result, like=frame)
-    out.say(f"{len(frame)} rows predicted, written to {output}")
+    out.say(f"{_rows(len(frame))} predicted, written to {output}")
     outside = int((result[OUTSIDE] != "").sum())
-    for line in domain_words(domain, len(fitted.train_targets_)):
+    for line in told_of_cases(fitted, domain):
         out.say(line)
     known = fitted_rows(fitted, input_columns(fitted, frame, table), model)
     rows = against_table(fitted, frame, prediction, known)
@@ -580,10 +584,9 @@ def _table(
     _say_what_counts(out, rows)
     for one in answers:
         out.say(_agreement(one))
-    inside = domain["inside"]
     out.result(
         {"rows": len(frame), "output": output, "outside": outside, "scores": rows}
-        | {"unlike": None if inside.isna().any() else int((~inside.astype(bool)).sum())}
+        | {"unlike": n_unlike(domain)}
         | {"widened": int((domain["widened"] != "").sum()), "answers": answers}
         | {"findings": [finding.facts() for finding in findings]}
     )
@@ -596,17 +599,20 @@ def _say_what_counts(out: Output, rows: list[Record]) -> None:
     if any(row["test"] == FITTED for row in rows):
         others = any(row["test"] == UNSEEN for row in rows)
         what = f"the {UNSEEN} are the test" if others else "hold rows out to test it (--test-fraction, swwl report)"
-        out.note(f"the model was fitted to the {FITTED}, so that their scores say nothing of new cases: {what}")
+        out.note(f"the model was fitted to the {FITTED}, so their scores say nothing about new cases: {what}")
 
 
 def _agreement(found: Record) -> str:
     """Say whether the answers in a table agree with a model."""
     p = f"by chance, {found['n']} errors would look like this with a probability of {found['p_value']:.2g}"
     answers = f"{found['target']}: the answers in the table"
+    if found["agree"] is None:
+        return f"{answers} do not differ from the model beyond chance ({p}), but that says little: {found['why']}"
     if found["agree"]:
         return f"{answers} agree with the model as well as its training cases do ({p})"
     return (
-        f"{answers} differ from what the model says, whatever the shapes ({p}); other loads, material, solver or units?"
+        f"{answers} disagree with the model, although the shapes are familiar ({p}); "
+        "other loads, material, solver or units?"
     )
 
 
@@ -616,9 +622,6 @@ def _one_case(
     from swwl.jobs.check import check_cases
     from swwl.jobs.outputs import check_output, predictions_of
     from swwl.jobs.predict import (
-        DOMAIN,
-        OUTSIDE,
-        WIDENED,
         graph_columns,
         one_case,
         predict_table,
@@ -644,21 +647,26 @@ def _one_case(
             for name in fitted.target_names_
         ],
     )
-    if row[OUTSIDE]:
-        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
-    else:
-        out.say("all inputs lie inside the training range")
-    _say_domain(out, str(row[DOMAIN]))
-    if row[WIDENED]:
-        out.say(f"the model is less sure than of its training cases; the interval is doubled: {row[WIDENED]}")
+    _say_trust(out, row)
     if output is not None:
         write_table(output, result)
     out.result(dict(row))
 
 
-def _say_domain(out: Output, told: str) -> None:
-    """Print whether a case is like the training cases, and why that cannot be told, which a table leaves out."""
-    from swwl.domain.verdict import FEWEST
+def _say_trust(out: Output, row: Any) -> None:
+    """Print whether a case is inside the training range and like the training cases, and whether its interval is wider.
 
+    Why it cannot be compared is said here, too, which a table leaves out.
+    """
+    from swwl.domain.verdict import FEWEST
+    from swwl.jobs.predict import DOMAIN, OUTSIDE, WIDENED
+
+    if row[OUTSIDE]:
+        out.say(f"outside the training range, where nothing has been tested: {row[OUTSIDE]}")
+    else:
+        out.say("all inputs lie inside the training range")
+    told = str(row[DOMAIN])
     told += f": at least {FEWEST} of them are needed" if told == "cannot tell" else ""
     out.say(f"compared with the training cases: {told}")
+    if row[WIDENED]:
+        out.say(f"the model is less sure than of its training cases; the interval is widened: {row[WIDENED]}")

@@ -7,25 +7,25 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, ModelFile, Output, Quiet
 from swwl.errors import located
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write; by default MODEL.html beside the model.")
     ] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write one HTML page about a model, to read, print and send.
 
     It says what the data is, how good the model is, whether its intervals can be believed, which inputs matter, where
     it is unsure, which training cases look odd and how to predict with it. Of a model of fields it shows the truth, the
     prediction and the error on the best, the median and the worst mesh that was held out; of fields over time, the
-    median and the worst case at a few times. It loads nothing from anywhere.
+    median and the worst case at a few times. It loads nothing from the network.
 
     \b
     Example:

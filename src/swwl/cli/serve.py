@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import Output, Quiet
 from swwl.errors import InputError, MissingPackageError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -24,9 +24,10 @@ def serve(
     models: Annotated[
         list[Path], typer.Argument(metavar="MODEL...", help="Model files that swwl fit wrote, or folders of swwl loop.")
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Others than this machine's own need the token of the link.")
+        str,
+        typer.Option(help="Address to listen on. Any but this machine's own needs the token of the link."),
     ] = "127.0.0.1",
     meshes: Annotated[
         Path | None,
@@ -37,7 +38,7 @@ def serve(
     max_nodes: Annotated[int, typer.Option(help="Largest mesh, in nodes.")] = 2_000_000,
     seconds: Annotated[float, typer.Option(help="Longest computation, in seconds.")] = 120,
     as_json: Annotated[bool, typer.Option("--json", help="Print the link and the models as JSON, then serve.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show models in a browser, and answer over HTTP.
 
@@ -107,6 +108,6 @@ def model_of_study(folder: Path) -> Path:
     """Return the model in the folder of a study."""
     if not (folder / "model.swwl").is_file():
         page = folder / "study.html"
-        hint = f"there is none yet; open {page} meanwhile" if page.is_file() else "model files are expected"
+        hint = f"there is no model yet; open {page} in the meantime" if page.is_file() else "model files are expected"
         raise InputError(f"{folder}: is a folder without a model.swwl: {hint}.")
     return folder / "model.swwl"

@@ -35,6 +35,8 @@ def show_plan(out: Output, plan: FitPlan, kernel: str, fields: Sequence[str] = (
     for name, reason in plan.ignored.items():
         out.say(f"ignored   {name}: {reason}")
     out.say(f"kernel    {kernel}")
+    if kernel == "auto" and not plan.meshes:
+        out.say("          (no column of meshes was found: learned from the other inputs)")
 
 
 def show_findings(out: Output, findings: Sequence[Finding]) -> None:
@@ -62,7 +64,7 @@ def show_model(out: Output, facts: Record) -> None:
     _show_inputs(out, facts)
     for name in dict.fromkeys(row["target"] for row in facts["candidates"]):
         rows = [[r["candidate"], percent(r["weight"]), r["rmse"]] for r in facts["candidates"] if r["target"] == name]
-        out.table(f"what it is made of: {name}", ["compares meshes by", "weight", "RMSE alone, left out"], rows)
+        out.table(f"kernels and weights: {name}", ["kernel", "weight", "RMSE alone, left out"], rows)
     for column in dict.fromkeys(row["column"] for row in facts["components"]):
         tried = [row for row in facts["components"] if row["column"] == column]
         chosen = next(row["n_components"] for row in tried if row["chosen"])
@@ -76,7 +78,7 @@ def show_model(out: Output, facts: Record) -> None:
     _show_verdicts(out, facts)
     if not facts["scores"]:
         out.say(
-            "\nhow good it is cannot be said: no rows were left out or held out. It takes 10 rows with calibration, "
+            "\naccuracy is unknown: no rows were left out or held out. It takes at least 10 rows with calibration, "
             "or --test-fraction."
         )
     for line in facts["together"]:
@@ -96,7 +98,7 @@ def _show_inputs(out: Output, facts: Record) -> None:
     for name in dict.fromkeys(row["target"] for row in facts["variance_shares"]):
         own = sorted((r for r in facts["variance_shares"] if r["target"] == name), key=lambda r: -r["share"])
         rows = [[r["input"], percent(r["share"]), f"± {percent(r['error'])}"] for r in own]
-        out.table(f"variance that goes when an input is averaged out: {name}", ["input", "share", ""], rows)
+        out.table(f"share of the variance lost when an input is averaged out: {name}", ["input", "share", ""], rows)
     for name, importance in facts["importance"].items():
         if facts["candidates"] and facts["variance_shares"]:
             break  # shares of the variance say the same better
@@ -119,7 +121,7 @@ def _show_verdicts(out: Output, facts: Record) -> None:
     for name, words in facts["verdicts"].items():
         plain = [f"{row['model']} {number(row['rmse'])}" for row in facts["spreadsheet"] if row["target"] == name]
         if plain:
-            out.say(f"a spreadsheet would give: RMSE of {name}, left out: {', '.join(plain)}")
+            out.say(f"simple models on the same numbers: RMSE of {name}, left out: {', '.join(plain)}")
         out.say(f"verdict   {name}: {words}")
 
 
@@ -169,7 +171,7 @@ def show_field_scores(out: Output, rows: list[Record], title: str = "how good it
     """Print the table of scores of fields, and which mesh is worst."""
     if not rows:
         return
-    columns = ["field", "test", "meshes", "RRMSE", "Q²", "max off", "in 95 %", "worst"]
+    columns = ["field", "test", "meshes", "RRMSE", "Q²", "error of max", "in 95 %", "worst"]
     cells = []
     for r in rows:
         cells.append(
@@ -177,7 +179,7 @@ def show_field_scores(out: Output, rows: list[Record], title: str = "how good it
             + [percent(r["max_error"]), percent(r["coverage"]), percent(r["worst_coverage"])]
         )
     out.table(title, columns, cells)
-    out.say("RRMSE is relative to the largest value of each mesh, and so is by how much the largest value is off.")
+    out.say("RRMSE is relative to the largest value of each mesh, and so is the error of the largest value.")
     out.say("Intervals hold on average, not on every mesh: see the worst.")
     for r in rows:
         out.say(f"largest error, {r['field']}, {r['test']}: {r['worst']} ({r['worst_rrmse']:.4f})")

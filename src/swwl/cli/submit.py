@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import Force, Output
+from swwl.cli.console import AsJson, Force, Output, Quiet
 from swwl.errors import InputError, LeftOutWarning
 
 
@@ -18,17 +18,18 @@ def submit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Submission to write, such as submission.pkl.")],
     split: Annotated[str, typer.Option(help="Which split to predict.")] = "test",
     samples: Annotated[
-        Path | None, typer.Option(help="New PLAID folder to write, of the same samples with the predictions in them.")
+        Path | None, typer.Option(help="New PLAID folder to write, with the same samples and the predictions in them.")
     ] = None,
     cache: Annotated[bool, typer.Option(help="Keep embeddings in the folder, in .swwl-cache.")] = True,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Predict the test split of a PLAID folder, for its benchmarks.
 
-    They take a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars as numbers.
-    swwl fit takes such a folder in place of a table.
+    The benchmarks expect a pickled list with one dict per sample, in the order of the split: fields as arrays, scalars
+    as numbers.
+    swwl fit takes such a folder instead of a table.
 
     \b
     Example:

@@ -96,7 +96,7 @@ def download(url: str, path: Path, checksum: str | None = None) -> None:
     except requests.ConnectionError as error:
         raise ConnectionError(f"{url}: cannot be reached ({_reason(error)}); check the network.") from None
     except requests.RequestException as error:
-        raise ConnectionError(f"{url}: the download broke off ({_reason(error)}).") from None
+        raise ConnectionError(f"{url}: the download was interrupted ({_reason(error)}).") from None
 
 
 def _reason(error: Exception) -> str:

@@ -215,7 +215,7 @@ class _Archive:
         """Read a file that must have as many lines as another one."""
         table = self.table(suffix, dtype)
         if len(table) != n_rows:
-            raise InputError(f"{self.file(suffix)} has {len(table)} lines, but {self.file(like)} asks for {n_rows}.")
+            raise InputError(f"{self.file(suffix)} has {len(table)} lines, but {self.file(like)} needs {n_rows}.")
         return table
 
 

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import norm
 from scipy.stats import t as student
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.design.coverage import SAME, Coverage, Outlook, distinct, random_outlook, share
 from swwl.design.levels import MOST_CASES, LevelPool, choose_levels, level_table, read_costs
@@ -35,7 +34,7 @@ from swwl.errors import CaseWarning, InputError, InputTypeError
 from swwl.formatting import number, percent
 from swwl.gp.prediction import Prediction
 from swwl.parallel import Progress
-from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.estimator import RobustGPRegressor, check_predicts_numbers
 from swwl.regression.together.joint import probability_inside
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import as_rows
@@ -60,6 +59,8 @@ _HOPE = 2.0
 _TAIL_VALUES = 64
 # Candidates that satisfy constraints with less probability are chosen only where there are no others.
 _PROBABLE = 0.5
+# Where no candidate satisfies them with more, the one that comes nearest is chosen.
+_HOPELESS = 1e-9
 
 
 def suggest(
@@ -142,11 +143,13 @@ def suggest(
     """
     if not isinstance(model, RobustGPRegressor):
         raise InputTypeError(f"suggest needs a fitted RobustGPRegressor, not {type(model).__name__}.")
-    check_is_fitted(model, "members_")
+    check_predicts_numbers(model)
     aim = Aim.read(model, goal, target, criterion, constraints)
     if costs is not None:
         if aim.criterion != "imse" or aim.bounds or at or pending is not None:
-            raise InputError("Costs of levels are weighed to learn: without constraints, conditions or pending cases.")
+            raise InputError(
+                "Costs of levels are for the goal learn, without constraints, conditions or pending cases."
+            )
         table = as_rows(candidates, model.feature_names_in_)
         return _with_costs(model, table, n, read_costs(model, costs), failed, random_state, progress, memory)
     conditions = check_conditions(model, at or {})
@@ -164,17 +167,22 @@ def suggest(
     rule = _RULES[aim.criterion](pool, aim, random_state)
     for case in running:
         rule.choose(int(case))
-    feasible = aim.feasible(pool) * _success(pool, broken)
+    kept, success = aim.feasible(pool), _success(pool, broken)
+    feasible = kept * success
+    nearness = aim.nearness(pool) + np.log(success)
     outlook = rule.outlook(n, free) if aim.criterion == "imse" else None
     chosen, scores, reasons = [], [], []
     for _ in range(n):
         score = rule.scores() * feasible
         probable = free[feasible[free] >= _PROBABLE]
         among = probable if len(probable) else free
-        case = int(among[np.argmax(score[among])])
+        hopeless = kept[free].max() < _HOPELESS
+        best = np.lexsort((score[among], nearness[among]))[-1] if hopeless else np.argmax(score[among])
+        case = int(among[best])
         chosen.append(case)
         scores.append(float(score[case]))
-        reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case))
+        told = "; no candidate is expected to satisfy the constraints, this one comes nearest" if hopeless else ""
+        reasons.append(rule.why(case, float(score[case])) + aim.promise(pool, case) + told)
         rule.choose(case)
         free = free[free != case]
     found = chosen_table(chosen, scores, reasons)
@@ -242,7 +250,10 @@ class Aim:
         constraints: Mapping[str, tuple[float | None, float | None]] | None,
     ) -> Aim:
         """Read what the user wants; refuse what the model cannot say anything about."""
-        goals = [one.strip() for one in goal.split(",")] if isinstance(goal, str) else [str(one) for one in goal]
+        goals = [one.strip() for one in goal.split(",")] if isinstance(goal, str) else goal
+        if not isinstance(goals, (list, tuple)) or not goals:
+            raise InputError(f"goal must be one of {', '.join(_GOALS)}, or a list of two, not {goal!r}.")
+        goals = [str(one) for one in goals]
         if len(goals) > 1:
             return cls._of_two(model, goals, target, criterion, constraints)
         goal, _, named = goals[0].partition(":")
@@ -260,7 +271,9 @@ class Aim:
         if goal != "learn" and len(names) != 1:
             raise InputError(f"Only one target can be {goal}d, but there are {', '.join(names)}: name one of them.")
         signs = [-1.0 if goal == "minimize" else 1.0] * len(names)
-        return cls(goal, criterion, [_place(model, name) for name in names], _bounds(model, constraints or {}), signs)
+        return cls(
+            goal, criterion, [_place(model, name) for name in names], target_bounds(model, constraints or {}), signs
+        )
 
     @classmethod
     def _of_two(
@@ -286,7 +299,7 @@ class Aim:
             raise InputError(f"criterion must be {CRITERIA['both'][0]} for two goals, not {criterion!r}.")
         signs = [1.0 if kind == "maximize" else -1.0 for kind, _ in pairs]
         places = [_place(model, name) for name in names]
-        return cls("both", CRITERIA["both"][0], places, _bounds(model, constraints or {}), signs)
+        return cls("both", CRITERIA["both"][0], places, target_bounds(model, constraints or {}), signs)
 
     @property
     def sign(self) -> float:
@@ -311,6 +324,23 @@ class Aim:
             return found
         told = [pool.observed.column(k) for k in among]
         return probability_inside(told, [self.bounds[k] for k in among], correlation)
+
+    def nearness(self, pool: Pool) -> Array:
+        """Return the log density (M,) of what candidates need to satisfy all constraints, 0 where means do.
+
+        It ranks candidates whose probabilities round to zero.
+        """
+        found = np.zeros(len(pool))
+        for k, (low, high) in self.bounds.items():
+            told = pool.observed.column(k)
+            process = told.process
+            below, above = (told.to_process(np.full(len(pool), bound)) for bound in (low, high))
+            away = np.maximum(below - process.mean, process.mean - above)
+            with np.errstate(over="ignore"):
+                z = np.maximum(away, 0.0) / np.maximum(process.scale, np.finfo(float).tiny)
+                lost = z**2 / 2 if np.isinf(process.df) else (process.df + 1) / 2 * np.log1p(z**2 / process.df)
+            found -= np.where(np.isnan(lost), np.inf, lost)
+        return found
 
     def promise(self, pool: Pool, case: int) -> str:
         """Say how probable it is that a candidate satisfies each constraint."""
@@ -353,19 +383,16 @@ def probability_between(prediction: Prediction, low: float, high: float) -> Arra
     >>> probability_between(Prediction(np.zeros(1), np.ones(1), np.inf), -1.96, np.inf).round(3).tolist()
     [0.975]
     """
-    process, n = prediction.process, len(prediction)
-    scale = np.maximum(process.scale, np.finfo(float).tiny)
-    cdf = norm.cdf if np.isinf(process.df) else lambda z: student.cdf(z, process.df)
-    ends = (prediction.to_process(np.full(n, bound)) for bound in (low, high))
-    below, above = (cdf((end - process.mean) / scale) for end in ends)
+    below, above = (prediction.cdf(np.full(len(prediction), bound)) for bound in (low, high))
     return np.asarray(above - below)
 
 
 def improvement_of(prediction: Prediction, best: float, sign: float) -> Array:
     r"""Return the expected improvement (M,) over the best answer, of predictions of shape (M,).
 
-    Of targets on another scale than their own, with :math:`p = P(\pm y > \pm f)`, it is p times the mean of
-    :math:`\pm (y - f)` over equally likely values of y beyond f.
+    That of a mixture is the weighted sum of those of its parts. Of targets on another scale than their own, with
+    :math:`p = P(\pm y > \pm f)`, it is p times the mean of :math:`\pm (y - f)` over equally likely values of y beyond
+    f.
 
     Parameters
     ----------
@@ -381,6 +408,11 @@ def improvement_of(prediction: Prediction, best: float, sign: float) -> Array:
     >>> improvement_of(plain, 0.0, 1.0).round(4).tolist(), improvement_of(plain, 0.0, -1.0).round(4).tolist()
     ([0.3989], [0.3989])
     """
+    return np.asarray(sum(weight * _improvement_of_bell(one, best, sign) for weight, one in prediction.bells()))
+
+
+def _improvement_of_bell(prediction: Prediction, best: float, sign: float) -> Array:
+    """Return the expected improvement (M,) of a Student-t prediction, on its own scale or carried back from another."""
     process = prediction.process
     if process is prediction:
         return expected_improvement(sign * prediction.mean, prediction.scale, prediction.df, best)
@@ -417,7 +449,7 @@ class _Variance:
         stds = np.sqrt(self.pool.variance[case, self.targets])
         names = [self.pool.model.target_names_[k] for k in self.targets]
         told = ", ".join(f"{name} ± {number(float(s))}" for name, s in zip(names, stds, strict=True))
-        return f"the prediction that is least sure, given those before: {told}"
+        return f"the least certain prediction, given those before: {told}"
 
 
 class _Integrated:
@@ -463,7 +495,7 @@ class _Integrated:
 
     def why(self, case: int, score: float) -> str:
         """Say in words why a candidate is chosen."""
-        return f"tells most about the pool: takes away {share(score)} of the variance that is left"
+        return f"most informative about the pool: removes {share(score)} of the remaining variance"
 
 
 class _Farthest:
@@ -617,8 +649,8 @@ _RULES: dict[str, Any] = {
 
 def coordinates(pool: Pool) -> tuple[Array, Array]:
     """Return candidates (M, K) and training cases (N, K) as points: whitened components, standardized numbers."""
-    model = pool.model
-    return model.coordinates(pool.rows, N_COMPONENTS), model.coordinates(None, N_COMPONENTS)
+    new, known = (pool.model.coordinates(rows, N_COMPONENTS) for rows in (pool.rows, None))
+    return np.hstack([new, pool.others]), np.hstack([known, pool.train_others])
 
 
 def fitted_cases(pool: Pool) -> NDArray[np.intp]:
@@ -662,15 +694,32 @@ def _place(model: RobustGPRegressor, name: str) -> int:
     return model.target_names_.index(name)
 
 
-def _bounds(
+def target_bounds(
     model: RobustGPRegressor, constraints: Mapping[str, tuple[float | None, float | None]]
 ) -> dict[int, tuple[float, float]]:
+    """Return the bounds of targets by their places, infinite where there are none; refuse what is not understood.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": np.linspace(0, 1, 9), "y": np.linspace(0, 1, 9) ** 2})
+    >>> model = RobustGPRegressor(calibrate=False).fit(table, "y")
+    >>> target_bounds(model, {"y": (2, None)})
+    {0: (2.0, inf)}
+    """
+    if not isinstance(constraints, Mapping):
+        raise InputError(f"constraints are {constraints!r}, but a dict of (low, high) by target is expected.")
     found = {}
     for name, pair in constraints.items():
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or all(bound is None for bound in pair):
-            raise InputError(f"The constraint on {name!r} must be (low, high), None where there is no bound: {pair!r}.")
-        low, high = (-np.inf if pair[0] is None else float(pair[0])), (np.inf if pair[1] is None else float(pair[1]))
-        if not low < high:
+        try:
+            low, high = "" if isinstance(pair, str) else pair
+            low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if np.isnan([low, high]).any() or (low, high) == (-np.inf, np.inf):
+            raise InputError(
+                f"The constraint on {name!r} must be (low, high), numbers, None where there is no bound: {pair!r}."
+            )
+        if not low <= high:
             raise InputError(f"The constraint on {name!r} is impossible: at least {low:g} and at most {high:g}.")
         found[_place(model, name)] = (low, high)
     return found

@@ -9,10 +9,12 @@ what is found is judged inside the domain of the model.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +23,18 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import erfcx
 
+from swwl.design.acquire import target_bounds
 from swwl.design.deformation import Deformation, ModeMotions, as_deformation
 from swwl.design.limits import CellRatios, Volume, Walls
-from swwl.design.pool import outside_notes
+from swwl.design.pool import check_conditions, outside_notes
 from swwl.design.trust import INSIDE, FamiliarMotions, familiar_motions
 from swwl.embedding.components import Modes
-from swwl.errors import CaseWarning, InputError
+from swwl.errors import CaseWarning, InputError, InputTypeError
 from swwl.formatting import number
 from swwl.kernels.base import Factor
 from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh, trusted_mesh
-from swwl.regression.estimator import RobustGPRegressor
-from swwl.tables.laws import matched_column
+from swwl.regression.estimator import RobustGPRegressor, check_predicts_numbers
 
 Array = NDArray[np.float64]
 Bounds = Mapping[str, tuple[float | None, float | None]]
@@ -59,7 +61,7 @@ class Improvement:
         Predicted for it by the plain process; the standard deviation also counts what the model does not see of the
         motion, see :func:`improve`.
     interval : tuple of two floats
-        Central, of 95 %, as ``model.predict_interval`` states it: doubled where the model is unsure. Wider by as much
+        Central, of 95 %, as ``model.predict_interval`` states it: widened where the model is unsure. Wider by as much
         as the standard deviation is.
     start_mean, start_std, start_interval
         Predicted for the mesh that was given.
@@ -183,20 +185,22 @@ def improve(
     >>> bool(abs(np.ptp(found.mesh.points) - 1.6) < 0.02)
     True
     """
+    if not isinstance(model, RobustGPRegressor):
+        raise InputTypeError(f"improve needs a fitted RobustGPRegressor, not {type(model).__name__}.")
+    check_predicts_numbers(model)
     goal, _, named = str(goal).partition(":")
     if named and target is not None and named != target:
         raise InputError(f"The goal names {named!r}, and the target {target!r} is given too; one is enough.")
-    known = [str(name) for name in model.feature_names_in_]
-    inputs = {matched_column(name, known) or name: value for name, value in (inputs or {}).items()}
+    inputs = _conditions(model, inputs or {})
     column, target = _checked(model, inputs, target or named or None, goal)
-    bounds = _bounds(model, constraints or {}, target)
+    bounds = _limits(model, constraints or {}, target)
     for note in outside_notes(model, inputs):
         warnings.warn(f"{note}.", CaseWarning, stacklevel=2)
     surrogate = _Surrogate(model, column, inputs, [target, *bounds])
     aim = _Wish.read(surrogate, goal, criterion, caution, best, bounds)
     start = as_mesh(mesh)
     motion, span = as_deformation(deformation), _volume_range(volume)
-    if thickness is not None and not 0 < thickness <= 1:
+    if thickness is not None and not (_is_number(thickness) and 0 < thickness <= 1):
         raise InputError(f"thickness is {thickness!r}, but a share above 0 and up to 1 is expected.")
     if not isinstance(motion, ModeMotions):
         if radius is not None:
@@ -267,7 +271,7 @@ class _Wish(NamedTuple):
     ) -> _Wish:
         if criterion not in CRITERIA:
             raise InputError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}.")
-        if not (np.isfinite(caution) and caution >= 0):
+        if not (_is_number(caution) and caution >= 0):
             raise InputError(f"caution is {caution!r}, but a number of at least 0 is expected.")
         sign = 1.0 if goal == "maximize" else -1.0
         limits = list(bounds.values())
@@ -277,7 +281,7 @@ class _Wish(NamedTuple):
             for (low, high), own in zip(limits, answers.T[1:], strict=True):
                 fits &= (own >= low) & (own <= high)
             best = sign * float((sign * answers[fits if fits.any() else slice(None), 0]).max())
-        elif best is not None and not np.isfinite(best):
+        elif best is not None and not _is_number(best):
             raise InputError(f"best is {best!r}, but a number is expected.")
         spreads = [surrogate.spread(name) for name in surrogate.targets]
         return cls(sign, criterion, float(caution), sign * (best or 0.0), limits, spreads)
@@ -476,7 +480,7 @@ class _Search:
                 return own
         if begins_well:
             return self._first
-        raise InputError(f"No shape was found that keeps everything: {self._lacks(first)}.")
+        raise InputError(f"No shape satisfies all constraints: {self._lacks(first)}.")
 
     def _keeps(self, c: Array, state: _State) -> bool:
         wish = self._wish
@@ -497,7 +501,7 @@ class _Search:
         for name, (low, high), own in zip(self._surrogate.targets[1:], self._wish.bounds, state.told[1:], strict=True):
             if not low <= own.mean <= high:
                 said.append(f"{name} begins at {number(own.mean)}, and {number(low)} to {number(high)} is expected")
-        return "; ".join(said) or "bounds that the start does not keep are out of reach"
+        return "; ".join(said) or "the bounds that the start violates cannot be reached"
 
     def _on_volume(self, c: Array) -> Array:
         """Return numbers near c with which the volume is as it must be, by Newton's method along its gradient."""
@@ -608,9 +612,9 @@ def _radius(motion: ModeMotions | FamiliarMotions, radius: float | None) -> floa
     norms = np.linalg.norm(motion.modes.coordinates, axis=1)
     if radius is None:
         radius = float(np.quantile(norms, INSIDE))
-    if not 0 < radius <= norms.max():
+    if not (_is_number(radius) and 0 < radius <= norms.max()):
         raise InputError(
-            f"radius is {radius:g}, but it must be positive and at most {norms.max():.4g}, within which all training "
+            f"radius is {radius!r}, but it must be positive and at most {norms.max():.4g}, within which all training "
             f"meshes lie: beyond them nothing has been tested."
         )
     return radius
@@ -638,22 +642,23 @@ def _volume_range(given: Any) -> tuple[float, float] | None:
     return low, high
 
 
-def _bounds(model: RobustGPRegressor, given: Bounds, target: str) -> dict[str, tuple[float, float]]:
-    """Return bounds of targets, infinite where there are none."""
-    found = {}
-    for name, pair in given.items():
-        if name not in model.target_names_:
-            raise InputError(
-                f"{name!r} is bounded, but the model predicts {', '.join(map(repr, model.target_names_))}."
-            )
-        if name == target:
-            raise InputError(f"{name!r} is bounded, but it is what is to become better.")
-        low, high = pair
-        low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
-        if not low <= high:
-            raise InputError(f"The bounds of {name!r} are {pair!r}, but low below high is expected.")
-        found[name] = (low, high)
+def _limits(model: RobustGPRegressor, given: Bounds, target: str) -> dict[str, tuple[float, float]]:
+    """Return bounds of targets by name, infinite where there are none."""
+    found = {model.target_names_[k]: pair for k, pair in target_bounds(model, given).items()}
+    if target in found:
+        raise InputError(f"{target!r} is the target to optimize and cannot be bounded.")
     return found
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, Real) and not isinstance(given, bool) and math.isfinite(given)
+
+
+def _conditions(model: RobustGPRegressor, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of inputs by column; those that are not numbers or texts pass as they are."""
+    rows = {factor.column for factor in model.kernel_.factors if factor.takes == "rows"}
+    plain = {name: value for name, value in given.items() if name not in rows} if isinstance(given, Mapping) else given
+    return check_conditions(model, plain) | {name: given[name] for name in rows & set(given)}
 
 
 def _checked(model: Any, inputs: Mapping[str, Any], target: str | None, goal: str) -> tuple[str, str]:

@@ -32,6 +32,8 @@ Box = Sequence[tuple[float, float]]
 _DEGREE = 3
 # A group has so much room around it, of its longest side, in which its motion fades.
 _MARGIN = 0.5
+# A mesh is flat along an axis where it extends by less than this share of what it does along the longest.
+_FLAT = 1e-9
 # How far bodies of groups may turn, in degrees, and grow, in percent.
 _DEGREES, _PERCENT = 10.0, 10.0
 _AXES = "xyz"
@@ -117,13 +119,14 @@ class Lattice:
         if not (np.isfinite(reach) and reach > 0):
             raise InputError(f"reach is {reach!r}, but a positive share of the box is expected.")
         low, high = _box(mesh, group, box)
-        size = np.where(high > low, high - low, 1.0)
+        flat = high - low <= _FLAT * (high - low).max()
+        size = np.where(flat, 1.0, high - low)
         inside = ((points >= low) & (points <= high)).all(axis=1)
-        whole = group is None and box is None
+        fades = ~flat & (group is not None or box is not None)  # along an axis without extent all moves alike
         self._n_nodes = len(points)
         factors = [
-            _splines(points[inside, k], low[k], size[k], m, not whole and (points[:, k] <= low[k]).any(),
-                     not whole and (points[:, k] >= high[k]).any())
+            _splines(points[inside, k], low[k], size[k], m, fades[k] and (points[:, k] <= low[k]).any(),
+                     fades[k] and (points[:, k] >= high[k]).any())
             for k, m in enumerate(shape)
         ]  # fmt: skip
         weights = np.zeros((len(points), int(np.prod(shape))))

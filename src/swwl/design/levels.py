@@ -127,7 +127,7 @@ def choose_levels(
         scores.append(float(worth[level, case]))
         told = percent(share) if share >= 0.005 else "less than 1 %"
         reasons.append(
-            f"{names[level]}: takes away {told} of the variance in the pool at a cost of {number(costs[level])}"
+            f"{names[level]}: removes {told} of the variance in the pool at a cost of {number(costs[level])}"
         )
         taken[level, case] = True
         pool.settle(level, case)

@@ -120,7 +120,9 @@ class Volume:
     def __init__(self, mesh: Mesh, moving: NDArray[np.bool_]):
         found, own = _moving_skin(mesh, moving)
         if not found.oriented:
-            raise InputError(f"The skin does not tell inside from outside, so it has no volume: {found.reason}.")
+            raise InputError(
+                f"Inside and outside of the skin cannot be distinguished, so it has no volume: {found.reason}."
+            )
         self._pieces, self._loops = _closed(found.pieces[own], mesh.n_nodes)
         self.sign = 1.0
         value = self.value(mesh.points)[0]

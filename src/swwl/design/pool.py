@@ -57,6 +57,10 @@ class Pool:
     ----------
     cases : Represented
         The candidates, as the members of the model's stack see them.
+    others : ndarray of shape (M, c)
+        Their numbers that no kernel has, but the trend or a law, in standard deviations of the training cases.
+    train_others : ndarray of shape (N, c)
+        Those of the training cases.
     observed : Prediction
         Of what simulations would say, arrays of shape (M, k).
     mean, variance : ndarray of shape (M, k)
@@ -80,6 +84,11 @@ class Pool:
         if not len(table):
             raise InputError("The pool has no rows.")
         self.cases = model.stack_.represent(table, progress, memory)
+        known = {name: own for name, own in model.stack_.other_inputs.items() if name not in model.kernel_.columns}
+        self.train_others = np.column_stack([*known.values(), np.empty((len(model.train_targets_), 0))])
+        spread = self.train_others.std(axis=0)
+        self.train_others /= np.where(spread > 0, spread, 1.0)
+        self.others = table[list(known)].to_numpy(dtype=np.float64) / np.where(spread > 0, spread, 1.0)
         function, self.observed = self._predict(False), self._predict(True)
         if not np.isfinite(function.std).all():
             raise InputError("The model cannot say how unsure it is: it was fitted to too few cases.")
@@ -109,9 +118,7 @@ class Pool:
         """Return what is believed of target k without noise, (M,), given the cases that are taken for known."""
         start = self._function.column(k)
         left = np.sqrt(self.variance[:, k])
-        if start.process is start:
-            return Prediction.from_std(start.mean, left, start.df)
-        return start.widened(np.divide(left, start.std, out=np.zeros_like(left), where=start.std > 0))
+        return start.narrowed(np.divide(left, start.std, out=np.zeros_like(left), where=start.std > 0))
 
     def column(self, case: int) -> Array:
         """Return the covariances (k, M) of one case with all, given the cases that are taken for known."""
@@ -178,8 +185,12 @@ def check_conditions(model: RobustGPRegressor, given: Mapping[str, float | str])
     ...
     swwl.errors.InputError: The model has no input 'speed' to fix; it has: force [N], a.
     """
-    categories = {f.column: f.categories_ for f in model.kernel_.factors if f.takes == "categories"}
-    known = [*model.train_inputs_.columns, *categories]
+    if not isinstance(given, Mapping):
+        raise InputError(f"Conditions are {given!r}, but a dict is expected, such as {{'force': 1000}}.")
+    factors = [factor for member in model.members_ for factor in member.kernel.factors]
+    categories = {factor.column: factor.categories_ for factor in factors if factor.takes == "categories"}
+    others = {factor.column for factor in factors if factor.takes in ("graphs", "rows")}
+    known = [str(name) for name in model.feature_names_in_ if name not in others]
     found: dict[str, float | str] = {}
     for short, value in given.items():
         name = matched_column(str(short), known)

@@ -6,7 +6,7 @@ variation of the cases counts alike, and none is drowned by a larger one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -147,13 +147,48 @@ def as_positions(rows: Any, n: int, what: str) -> NDArray[np.intp]:
     return np.unique(given).astype(np.intp)
 
 
+class TooFewCasesError(InputError):
+    """More cases were requested than can be chosen.
+
+    Attributes
+    ----------
+    available : int
+        How many can be.
+    """
+
+    def __init__(self, message: str, available: int):
+        super().__init__(message)
+        self.available = available
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.available)
+
+
+def as_many(choose: Callable[[int], pd.DataFrame], n: int) -> pd.DataFrame | None:
+    """Return what ``choose`` chooses, given a number of cases: n, or as many as it can; None where that is none.
+
+    Examples
+    --------
+    >>> def choose(n):
+    ...     return pd.DataFrame({"row": range(check_count(n, 3))})
+    >>> len(as_many(choose, 2)), len(as_many(choose, 5))
+    (2, 3)
+    """
+    while n:
+        try:
+            return choose(n)
+        except TooFewCasesError as error:
+            n = error.available
+    return None
+
+
 def check_count(n: Any, available: int, excluded: int = 0) -> int:
     """Refuse a number of cases to choose that is none, or more than there are."""
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n must be a whole number of at least 1, not {n!r}.")
     if n > available:
         less = f", {excluded} more are left out (training cases, copies, running or failed)" if excluded else ""
-        raise InputError(f"{n} cases were requested, but the pool has {available}{less}.")
+        raise TooFewCasesError(f"{n} cases were requested, but the pool has {available}{less}.", available)
     return int(n)
 
 

@@ -104,7 +104,7 @@ def most_telling(rows: Array, n: int, known: Array, free: NDArray[np.intp], seed
         free = free[free != row]
         chosen.append(row)
         scores.append(float(gains[row]))
-        reasons.append(f"tells most about the pool: takes away {share(gains[row])} of what is open")
+        reasons.append(f"most informative about the pool: removes {share(gains[row])} of the open variance")
     found = chosen_table(chosen, scores, reasons)
     found.attrs["outlook"] = replace(outlook, after=float(np.sqrt(cover.left())))
     return found
@@ -116,11 +116,12 @@ def support_points(rows: Array, n: int, known: Array, free: NDArray[np.intp]) ->
     Near is a small energy distance, :math:`2\,E|X - Y| - E|X - X'| - E|Y - Y'|` of pool X and choices Y.
     Parameters are those of :func:`greedy_medians`.
     """
-    mean = np.concatenate([pairwise_distances(rows[part], rows).mean(axis=1) for part in _parts(np.arange(len(rows)))])
+    parts = [rows[part] for part in _parts(np.arange(len(rows)))]
+    mean = np.concatenate([pairwise_distances(part, rows).mean(axis=1) for part in parts])
     held, total, crossed = len(known), 0.0, 0.0
     to_chosen = np.zeros(len(rows))
     if held:
-        to_chosen = np.concatenate([pairwise_distances(part, known).sum(axis=1) for part in np.array_split(rows, 8)])
+        to_chosen = np.concatenate([pairwise_distances(part, known).sum(axis=1) for part in parts])
         total = float(pairwise_distances(known, known).sum())
         crossed = float(pairwise_distances(known, rows).mean(axis=1).sum())
     own = float(mean.mean())
@@ -223,9 +224,14 @@ def _points(X: Any, have: Any, options: dict[str, Any]) -> tuple[Array, Array, N
 
 
 def _are_rows(have: Any) -> bool:
-    """Whether cases are named by their rows, or by true and false."""
+    """Whether cases are named by their rows, or by true and false; refuse numbers that are not whole."""
     if isinstance(have, (pd.DataFrame, dict)):
         return False
+    if isinstance(have, numbers.Number):
+        return True
+    odd = [one for one in have if isinstance(one, numbers.Real) and not isinstance(one, (numbers.Integral, np.bool_))]
+    if odd and getattr(have, "name", None) is None:  # a column that has a name is a table
+        raise InputError(f"have holds {odd[0]}, but row numbers are whole; give cases as a table.")
     if isinstance(have, (np.ndarray, pd.Series, pd.Index)):
         return bool(np.ndim(have) == 1 and np.asarray(have).dtype.kind in "biu")
     return all(isinstance(one, (numbers.Integral, np.bool_)) for one in have)

@@ -119,7 +119,7 @@ def familiar_motions(model: RobustGPRegressor, column: str, mesh: Mesh, base: De
     """
     clouds = model.domain_reference().clouds
     if column not in clouds:
-        raise InputError("The training meshes are all alike, so it is not known what a change of the shape does.")
+        raise InputError("The training meshes are all alike, so the effect of a change of the shape is not known.")
     place, cloud = clouds[column]
     factor = model.kernel_.factors[place]
     mean, basis = _basis(factor, cloud.basis)
@@ -129,14 +129,19 @@ def familiar_motions(model: RobustGPRegressor, column: str, mesh: Mesh, base: De
     spread, vectors = np.sqrt(values[kept]), vectors[:, kept]
     whole = spread * (vectors if basis is None else basis @ vectors)  # (K, m), in rows
     at_rest, slopes = _row_slopes(factor, mesh, base)
-    ridge = _RIDGE * np.linalg.norm(slopes, 2) ** 2 * np.eye(slopes.shape[1])
+    size = float(np.linalg.norm(slopes, 2))
+    if not size > 0:
+        raise InputError(
+            "The deformation moves nothing that the model sees of the mesh: try another lattice, box, group or axes."
+        )
+    ridge = _RIDGE * size**2 * np.eye(slopes.shape[1])
     numbers = np.linalg.solve(slopes.T @ slopes + ridge, slopes.T @ whole)
     left = ((whole - slopes @ numbers) ** 2).sum(axis=0) / (whole**2).sum(axis=0)
     good = left <= 1 - _REPRODUCED
     if not good.any():
         raise InputError(
-            "No motion of the deformation looks like what the training meshes differ in, so it is not known what it "
-            "does: try another lattice or group."
+            "No motion of the deformation resembles the variation of the training meshes, so its effect is not "
+            "known: try another lattice or group."
         )
     start = at_rest - mean if basis is None else (at_rest - mean) @ basis
     half = ((base.high - base.low) / 2)[:, None]

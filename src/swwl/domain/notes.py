@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import betabinom
 
 from swwl.domain.clouds import SCORES
-from swwl.domain.verdict import FEW_CASES, FRAME, LEVEL, Columns
+from swwl.domain.verdict import FEW_CASES, FRAME, GROUPS, LEVEL, RANGE, Columns
 from swwl.errors import CaseWarning, InputError
 from swwl.formatting import percent
 from swwl.mesh.io import as_mesh
-from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion
+from swwl.mesh.remesh.plane import thickness_of
+from swwl.mesh.shape.screening import Apart, MeshFacts, Typical, apart, facts_of, motion, other_layer
 
 # From this share of repeated nodes on, they are more than a seam.
 _MANY_REPEATED = 0.05
@@ -22,31 +23,32 @@ _MANY_REPEATED = 0.05
 _MOST_MESHES = 10
 # Of so many the domain names the cause.
 _MOST_CAUSES = 100
-# Causes that need no p-values: a mesh turned, moved or in other units is no case like those of training.
-_CERTAIN = ("size", "position", "orientation")
-# How often cases like the training cases are called strange, or have their intervals doubled, about.
+# How often cases like the training cases are called strange, or have their intervals widened, about.
 _STRANGE, _UNSURE = 0.05, 0.05
 # What is less probable than this surprises; of one strange case alone, that it is strange.
 _RARE, _UNUSUAL = 0.01, 0.06
+_CHANCE = ", no more than chance brings"
 # So many cases together differ from the training cases where the mean of their p-values is lower than this, and by so
 # many of its standard errors lower than that of cases like the training cases.
 _SEVERAL, _LOW, _ERRORS = 10, 0.35, 4.0
 
 
-def case_notes(domain: pd.DataFrame) -> dict[str, str]:
+def case_notes(domain: pd.DataFrame, usual: Collection[str] = ()) -> dict[str, str]:
     """Say in a line each what is odd about cases; nothing where all is well.
 
     Parameters
     ----------
     domain : DataFrame
         What :meth:`swwl.RobustGPRegressor.domain` says of them.
+    usual : collection of str
+        Kinds of notes of which cases like the training cases give rise to as many.
 
     Returns
     -------
     dict of str to str
         ``outside``: cases that leave the training range; ``unlike``: those that are not like the training cases;
         ``meshing``: those whose mesh is much coarser or finer than the training meshes; ``widened``: those whose
-        interval is doubled; ``together``: that all of them differ a little from the training cases, too little to show
+        interval is widened; ``together``: that all of them differ a little from the training cases, too little to show
         in any one of them.
 
     Examples
@@ -54,24 +56,23 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     >>> domain = pd.DataFrame({"outside": ["load", ""], "inside": [False, True], "widened": ["", "stress"],
     ...                        "kind": ["input out of range", "inside"], "far": [True, False]})
     >>> case_notes(domain)["outside"]
-    '1 of 2 cases leaves the training range, where nothing has been tested (load)'
+    '1 of 2 cases is outside the training range, where nothing has been tested (load)'
     """
     notes = {}
     n = len(domain)
     outside = domain["outside"][domain["outside"] != ""]
     if len(outside):
-        leave = "leaves" if len(outside) == 1 else "leave"
+        are = "is" if len(outside) == 1 else "are"
         names = ", ".join(dict.fromkeys(name for text in outside for name in text.split(", ")))
         notes["outside"] = (
-            f"{len(outside)} of {n} cases {leave} the training range, where nothing has been tested ({names})"
-        )
+            f"{len(outside)} of {n} cases {are} outside the training range, where nothing has been tested ({names})"
+        ) + _CHANCE * ("outside" in usual)
     kinds = _unlike(domain)
     if len(kinds):
         told = ", ".join(f"{kind}: {count}" for kind, count in kinds.value_counts().items())
         are = "is" if len(kinds) == 1 else "are"
-        notes["unlike"] = (
-            f"{len(kinds)} of {n} cases {are} unlike the training cases, so that predictions may be wrong ({told})"
-        )
+        wrong = _CHANCE if "unlike" in usual else ", so that predictions may be wrong"
+        notes["unlike"] = f"{len(kinds)} of {n} cases {are} unlike the training cases{wrong} ({told})"
     coarse = [text for text in domain.get("meshing", ()) if text]
     if coarse:
         are, meshes = ("is", "a mesh") if len(coarse) == 1 else ("are", "meshes")
@@ -81,7 +82,7 @@ def case_notes(domain: pd.DataFrame) -> dict[str, str]:
     if wide:
         have, them = ("has", "it") if wide == 1 else ("have", "them")
         notes["widened"] = (
-            f"{wide} of {n} cases {have} an interval that is doubled, as the model is less sure of {them}"
+            f"{wide} of {n} cases {have} an interval that is widened, as the model is less sure of {them}"
         )
     together = _together(domain)
     if together:
@@ -103,17 +104,23 @@ def _together(domain: pd.DataFrame) -> str:
     if len(p) < _SEVERAL or p.mean() > min(_LOW, 0.5 - _ERRORS / np.sqrt(12 * len(p))):
         return ""
     return (
-        f"{len(p)} cases, each like the training cases, differ from them when taken together: half of the predictions "
+        f"{len(p)} cases, each like the training cases, differ from them as a group: half of the predictions "
         f"are less sure than {percent(1 - float(np.median(p)))} of those of left-out training cases; something may be "
         "different in all of them, such as how meshes were made or cut, or a detail of the shape"
     )
 
 
 def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[str]:
-    """Return those of the notes that cases like the training cases would hardly ever give rise to.
+    """Return those of the notes that are not :func:`usual`, which Python warns of."""
+    chance = usual(domain, n_train, n_inputs)
+    return [note for kind, note in case_notes(domain).items() if kind not in chance]
 
-    Of these, one in twenty has its interval doubled, and a new number leaves the range of N others with probability
-    2 / (N + 1). Python warns where there are more of them than by chance, and wherever a case is far away.
+
+def usual(domain: pd.DataFrame, n_train: int, n_inputs: int) -> set[str]:
+    """Return the kinds of notes that cases like the training cases would give rise to, too.
+
+    Of these, one in twenty looks strange or has its interval widened, and a new case leaves one of d ranges of N others
+    with probability 2 d / (N + 1) or a little less; how far it goes then, the domain's ``tail`` says.
 
     Parameters
     ----------
@@ -123,28 +130,42 @@ def surprising_notes(domain: pd.DataFrame, n_train: int, n_inputs: int) -> list[
         Number of training cases.
     n_inputs : int
         Number of columns of numbers.
+
+    Returns
+    -------
+    set of str
+        Keys of what :func:`case_notes` returns.
     """
-    n, far = len(domain), bool(domain["far"].any())
+    n, tail = len(domain), float(domain["tail"].min())
     leave = 1.0 - (1.0 - 2.0 / (n_train + 1)) ** n_inputs
+    far = tail < 1.0 and 1.0 - (1.0 - leave * tail) ** n < _RARE
+    kinds = _unlike(domain)
+    outside = far or _chance(int((domain["outside"] != "").sum()), n, leave, n_train) < _RARE
+    strange = _chance(int((kinds != RANGE).sum()), n, _STRANGE, n_train) < _UNUSUAL
     surprises = {
-        "outside": far or _chance(int((domain["outside"] != "").sum()), n, leave) < _RARE,
-        "unlike": far or _chance(len(_unlike(domain)), n, _STRANGE) < _UNUSUAL,
-        "meshing": True,
-        "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE) < _RARE,
-        "together": True,
+        "outside": outside,
+        "unlike": far
+        or strange
+        or bool(kinds.isin([FRAME, GROUPS]).any())
+        or (outside and bool((kinds == RANGE).any())),
+        "widened": _chance(int((domain["widened"] != "").sum()), n, _UNSURE, n_train) < _RARE,
     }
-    return [note for kind, note in case_notes(domain).items() if surprises[kind]]
+    return {kind for kind, surprising in surprises.items() if not surprising}
 
 
 def _unlike(domain: pd.DataFrame) -> pd.Series:
-    """Return the kinds of cases that are unlike the training cases; of few of these, only what is certain tells."""
-    outside = [not (pd.isna(inside) or inside) for inside in domain["inside"]]
-    return domain.loc[outside, "kind"]
+    """Return the kinds of cases that are known to be unlike the training cases."""
+    return domain.loc[~domain["inside"].astype("boolean").fillna(True).astype(bool), "kind"]
 
 
-def _chance(count: int, n: int, rate: float) -> float:
-    """Return the probability of so many or more of n cases, each with a probability of ``rate``."""
-    return float(binom.sf(count - 1, n, min(rate, 1.0)))
+def _chance(count: int, n: int, rate: float, n_train: int) -> float:
+    """Return the probability of so many or more of n cases, each with a probability of ``rate``.
+
+    All meet the same limit, which training cases set too wide or too narrow by chance: of N numbers drawn alike, the
+    share of new ones beyond the m-th is Beta(m, N + 1 - m).
+    """
+    share = min(rate, 1.0 - 1e-9) * (n_train + 1)
+    return float(betabinom.sf(count - 1, n, share, n_train + 1 - share))
 
 
 def repeated_nodes(facts: MeshFacts) -> str:
@@ -198,21 +219,71 @@ def with_causes(
     """
     if not any(Typical.from_plain(kept) is not None for kept in typical.values()):
         return domain
+    domain = _with_other_layers(domain, meshes, typical)
     kinds, reasons, inside = list(domain["kind"]), list(domain["why"]), list(domain["inside"])
     for name, row, facts in _strange_meshes(domain, n_train, meshes, _MOST_CAUSES):
-        others = _placed_otherwise(facts, typical.get(name))
-        causes = [one.found for one in others if one.kind != "node count"]
-        if not causes or kinds[row] in ("inside", "input out of range"):
+        found, moved = _placed_otherwise(facts, typical.get(name))
+        odd = [one for one in found if one.kind != "node count"]
+        causes = [one.found for one in ([] if moved is None else [moved]) + odd]
+        if not causes or kinds[row] in ("inside", RANGE):
             continue
+        if kinds[row] != "cannot tell":
+            kinds[row] = FRAME
+        elif any(one.kind != "shape" for one in odd) or (moved is not None and _is_strange(domain, name, row)):
+            # Sizes, places and large turns need no statistics; small ones do, which about 30 training cases give.
+            kinds[row], inside[row], reasons[row] = FRAME, False, FEW_CASES.sub("", reasons[row])
         of_mesh = f"the mesh in {name!r} "
-        if kinds[row] == "cannot tell" and any(one.kind in _CERTAIN for one in others):
-            inside[row], reasons[row] = False, FEW_CASES.sub("", reasons[row])
-        rest = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
-        reasons[row] = "; ".join([of_mesh + " and ".join(causes), *rest])
-        kinds[row] = "cannot tell" if pd.isna(inside[row]) else FRAME
-    told = {"inside": pd.array(inside, dtype="boolean")} if kinds != list(domain["kind"]) else {}
-    told = told if any(pd.isna(one) for one in domain["inside"]) else {}
-    return {**domain, **told, "kind": kinds, "why": reasons}
+        others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
+        reasons[row] = "; ".join([of_mesh + " and ".join(causes), *others])
+    told = {"kind": kinds, "why": reasons}
+    if any(value is pd.NA for value in domain["inside"]):
+        told["inside"] = pd.array(inside, dtype="boolean")
+    return {**domain, **told}
+
+
+def _is_strange(domain: Columns, name: str, row: int) -> bool:
+    """Whether a p-value of a mesh is small by itself, and not only as small as few training cases can tell."""
+    return min(float(domain[f"{score} {name}"][row]) for score in SCORES) <= LEVEL
+
+
+def _with_other_layers(
+    domain: Columns, meshes: Mapping[str, Sequence[object]], typical: Mapping[str, object]
+) -> Columns:
+    """Say of layers of another thickness than that of the training meshes that they are not like these.
+
+    In the plane, where they are learned, nothing tells them apart.
+    """
+    found: dict[int, str] = {}
+    for name, items in meshes.items():
+        usual = Typical.from_plain(typical.get(name))
+        if usual is not None and usual.thickness:
+            found |= dict(_other_layers(name, items, usual))
+    if not found:
+        return domain
+    changed: dict[str, list[object]] = {key: list(domain[key]) for key in ("inside", "kind", "why", "far")}
+    for row, text in found.items():
+        if not pd.isna(changed["inside"][row]):
+            changed["inside"][row] = False
+        others = [changed["why"][row]] if changed["why"][row] else []
+        changed["far"][row], changed["why"][row] = True, "; ".join([text, *map(str, others)])
+        if changed["kind"][row] in ("inside", "cannot tell"):
+            changed["kind"][row] = FRAME
+    inside = pd.array(changed.pop("inside"), dtype="boolean")
+    return {**domain, **changed, "inside": inside}
+
+
+def _other_layers(name: str, items: Sequence[object], usual: Typical) -> Iterator[tuple[int, str]]:
+    """Yield rows whose mesh is a layer of another thickness, and what is said of it; of at most so many meshes."""
+    known: dict[int, str] = {}
+    for row, item in enumerate(items):
+        if id(item) not in known and len(known) < _MOST_CAUSES:
+            try:
+                texts = [one.found for one in other_layer(thickness_of(as_mesh(item)), usual, "the training meshes")]
+            except InputError:
+                continue  # a graph
+            known[id(item)] = f"the mesh in {name!r} {texts[0]}" if texts else ""
+        if known.get(id(item)):
+            yield row, known[id(item)]
 
 
 def typical_in(metadata: Mapping[str, object]) -> dict[str, object]:
@@ -245,18 +316,19 @@ def _strange_meshes(
                 continue  # a graph
 
 
-def _placed_otherwise(facts: MeshFacts, typical: object) -> list[Apart]:
-    """Say what tells a strange mesh from the training meshes: its size, place or orientation."""
+def _placed_otherwise(facts: MeshFacts, typical: object) -> tuple[list[Apart], Apart | None]:
+    """Say what tells a strange mesh from the training meshes: its size, place or orientation, or how it was moved."""
     known = Typical.from_plain(typical)
     if known is None:
-        return []
+        return [], None
     found = apart(facts, known, "the training meshes")
-    moved = None if any(one.kind != "node count" for one in found) else motion(facts, known, "the training meshes")
-    return found if moved is None else [moved, *found]
+    placed = all(one.kind == "node count" for one in found)
+    return found, motion(facts, known, "the training meshes") if placed else None
 
 
 def _odd(facts: MeshFacts, typical: object) -> list[str]:
-    found = _placed_otherwise(facts, typical)
+    found, moved = _placed_otherwise(facts, typical)
+    found = found if moved is None else [moved, *found]
     repeated = repeated_nodes(facts)
     if repeated:
         found.append(Apart("repeated nodes", repeated, "Mesh.merged() makes one of them, which joins the cells"))

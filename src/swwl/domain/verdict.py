@@ -33,10 +33,12 @@ Columns: TypeAlias = dict[str, Any]  # of a table, M values each
 LEVEL, FEWEST = 0.03, 100
 # How the reason begins that no p-value can tell.
 FEW_CASES = re.compile(r"^\d+ training cases are too few, at least \d+ are needed(; )?")
-# Where a prediction is less sure than this share of those of left-out training cases, its interval is doubled.
+# Where a prediction is less sure than this share of those of left-out training cases, its interval is widened.
 _SURE, WIDER = 0.95, 2.0
 # Numbers that leave the training range by more than this share of it lie outside by themselves.
 _MARGIN = 0.1
+# So many values at the end of a range say how far chance goes beyond it.
+_AT_THE_END = 5
 # Numbers that differ by less than this share of their size are the same.
 _ROUNDING = 1e-12
 # A mesh so many times farther from the middle of the training meshes than any of them is probably in other units, or
@@ -44,6 +46,8 @@ _ROUNDING = 1e-12
 _FAR_AWAY = 3.0
 # What such a mesh is called.
 FRAME = "other units, frame or kind"
+# What a case is called whose numbers lie well outside.
+RANGE = "input out of range"
 # What one is called whose named groups or bodies are others.
 GROUPS = "other bodies or places"
 # Which measure of a mesh says most about its shape and least about its meshing.
@@ -65,12 +69,15 @@ class Reference:
         The same of the kernels that look at shapes alone, and not at where a mesh is fine.
     ranges : DataFrame
         Lowest and highest training value of every column of numbers.
+    tails : dict of str to (float, float, int)
+        How far the k lowest values of a column lie below the next one, together, the k highest, and k.
     """
 
     clouds: dict[str, tuple[int, TrainingCloud]]
     std: Array
     shape_std: Array
     ranges: pd.DataFrame
+    tails: dict[str, tuple[float, float, int]]
 
     @property
     def n_cases(self) -> int:
@@ -140,7 +147,7 @@ def make_reference(
     if not any(factor.takes == "graphs" for factor in factors) and plain is not None:
         clouds[""] = (-1, make_cloud(plain))
     ranges = numbers.agg(["min", "max"]) if len(numbers.columns) else numbers
-    return Reference(clouds, left_out.process.columns().std, shape_std, ranges)
+    return Reference(clouds, left_out.process.columns().std, shape_std, ranges, _tails(numbers))
 
 
 def shown_factors(factors: Sequence[Factor]) -> list[int]:
@@ -275,9 +282,9 @@ def verdicts(
     parts, words = looks.parts | {"std": reference.unsure(shape_std)}, looks.words
     score = harmonic_mean(np.column_stack(list(parts.values())))
     beyond = _beyond(reference.bounds, numbers, n)
-    units = [_in_other_units(own) for own in words]
-    odd = zip(beyond, coarse, looks.groups, units, strict=True)
-    inside = (score > LEVEL) & np.array([not any(said) for said in odd], dtype=bool)
+    away = [_in_other_units(text) for text in words]
+    odd = np.array([any(said) for said in zip(beyond, coarse, looks.groups, away, strict=True)], dtype=bool)
+    inside = (score > LEVEL) & ~odd
     kinds, reasons = [], []
     for row in range(n):
         own = looks.groups[row] + words[row] + [text for text in [coarse[row]] if text]
@@ -291,15 +298,14 @@ def verdicts(
     found: Columns = {"score": score, "inside": inside, "kind": kinds, "why": reasons} | parts
     found["outside"] = outside_ranges(reference.bounds, numbers, n)
     found["meshing"] = coarse
-    found["far"] = [bool(far) or other for far, other in zip(beyond, units, strict=True)]
-    if reference.n_cases < FEWEST:  # what is certain needs no p-values
+    found["far"] = [bool(far) or own for far, own in zip(beyond, away, strict=True)]
+    found["tail"] = np.where(away, 0.0, _tail_chances(reference, numbers, n))
+    if reference.n_cases < FEWEST:  # what needs no statistics is told all the same
         few = f"{reference.n_cases} training cases are too few, at least {FEWEST} are needed"
-        certain = [far or bool(said) for far, said in zip(found["far"], looks.groups, strict=True)]
-        found["inside"] = pd.array([False if sure else pd.NA for sure in certain], dtype="boolean")
-        found["kind"] = [kind if sure else "cannot tell" for kind, sure in zip(kinds, certain, strict=True)]
-        found["why"] = [
-            why if sure else f"{few}; {why}" if why else few for why, sure in zip(reasons, certain, strict=True)
-        ]
+        found["inside"] = pd.array([False if known else pd.NA for known in odd], dtype="boolean")
+        found["kind"] = [kind if known else "cannot tell" for kind, known in zip(kinds, odd, strict=True)]
+        unknown = [f"{few}; {why}" if why else few for why in reasons]
+        found["why"] = [why if known else other for why, other, known in zip(reasons, unknown, odd, strict=True)]
     return found
 
 
@@ -353,13 +359,14 @@ def _differences(cloud: TrainingCloud, scores: Array, p: Array, name: str) -> li
     """Say in words how each row differs from the rows of a cloud: what differs most first."""
     whose = f"the mesh in {name!r}" if name else "the case"
     things = "training meshes" if name else "training cases"
+    other = "the case combines its numbers as none of the training cases does"
     apart = np.sqrt(((cloud.rows - cloud.mean) ** 2).sum(axis=1) + cloud.left**2).max()
     off_reference = cloud.reference[:, 1].max()
     found = []
     for (_, off, near), own in zip(scores, p, strict=True):
         texts = {
             0: f"{whose} goes further along known variations than the {things}",
-            1: f"{whose} is unlike any of the {things}: another kind of shape",
+            1: f"{whose} is unlike any of the {things}: another kind of shape" if name else other,
             2: f"{whose} is far from every one of the {things}",
         }
         order = [int(k) for k in np.argsort(own, kind="stable") if own[k] <= LEVEL]
@@ -400,6 +407,36 @@ def _beyond(bounds: Mapping[str, tuple[float, float]], numbers: Mapping[str, Arr
     return found
 
 
+def _tails(numbers: pd.DataFrame) -> dict[str, tuple[float, float, int]]:
+    """Return for every column how far its k lowest values lie below the next one, together, its k highest, and k."""
+    found = {}
+    for name, values in numbers.items():
+        ordered = np.sort(values.to_numpy(dtype=float))
+        k = max(1, min(_AT_THE_END, len(ordered) // 2))
+        if len(ordered) > k:
+            low, high = ordered[k] - ordered[:k], ordered[-k:] - ordered[-k - 1]
+            found[str(name)] = (float(low.sum()), float(high.sum()), k)
+    return found
+
+
+def _tail_chances(reference: Reference, numbers: Mapping[str, ArrayLike], n: int) -> Array:
+    r"""Return how probable it is (n,) that a number that leaves its range goes as far as the farthest of a case.
+
+    A number of a distribution with an exponential tail leaves the range by e or more with probability
+    :math:`(1 + e / s)^{-k}`, where s is how far the k values at that end lie beyond the next one, together; with a
+    lighter tail, more rarely. One for cases inside.
+    """
+    found = np.ones(n)
+    for name, (low, high) in reference.bounds.items():
+        values = np.asarray(numbers[name], dtype=float)
+        slack = _ROUNDING * max(abs(low), abs(high))
+        below, above, k = reference.tails.get(name, (0.0, 0.0, 1))
+        for out, spacing in ((low - values - slack, below), (values - high - slack, above)):
+            chance = (1.0 + np.maximum(out, 0.0) / spacing) ** -k if spacing > 0 else np.where(out > 0, 0.0, 1.0)
+            found = np.minimum(found, chance)
+    return found
+
+
 def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -> tuple[str, str]:
     """Return the kind of difference in a few words, and all that there is to say."""
     notes = [text for text in words if "no reason" in text]
@@ -409,7 +446,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
     if inside:
         return "inside", "; ".join(notes)
     if beyond:
-        kind = "input out of range"
+        kind = RANGE
     elif _in_other_units(words):
         kind = FRAME
     elif words and "further along" in words[0]:
@@ -418,7 +455,7 @@ def _verdict(inside: bool, words: list[str], beyond: list[str], unsure: float) -
         kind = "unlike any training case"
     else:
         kind = "unsure prediction"
-    return kind, "; ".join(told) or "several scores are high, though none by itself"
+    return kind, "; ".join(told) or "several scores are high, though none is on its own"
 
 
 def _in_other_units(words: list[str]) -> bool:

@@ -7,6 +7,8 @@ several, a mesh is a set of points z, one for every body, and its row is a sum o
 
 with frequencies along single numbers or along directions in the space of all of them. Distances of such rows are those
 of the two distributions of bodies under a Gaussian kernel: they see how many there are, and which, in no order.
+
+Numbers of groups may be followed by the resistances between pairs of them (``mesh/shape/conduction.py``).
 """
 
 from __future__ import annotations
@@ -29,11 +31,13 @@ from swwl.storage.modelfile import storable
 Array = NDArray[np.float64]
 
 INNER = "inner boundary"  # what the bodies of meshes without groups are called
+RESISTANCE = "resistance"
 FORMS = ("numbers", "one by one", "together")
 # Of the Gaussian kernel, in deviations of the bodies of the training meshes.
 _LENGTH = 1.5
 _FREQUENCIES, _DIRECTIONS = 6, 128
 _LEAST_SPREAD = 2e-3
+_NO_WAYS: Array = np.empty(0)
 
 
 @storable
@@ -48,6 +52,8 @@ class BodyEmbedding(SummaryEmbedding):
         "numbers": of every group the number of its bodies, and the means of their own numbers; groups that some of the
         training meshes lack are left out. The others are for one group, see above: frequencies along single numbers, or
         in all directions.
+    pairs : sequence of (str, str)
+        Groups whose resistances to one another come last among the numbers; none with another form.
     merge_nodes : bool
         Make nodes of a mesh at the same place one.
     n_jobs : int or None
@@ -63,6 +69,8 @@ class BodyEmbedding(SummaryEmbedding):
         Of the same numbers, over the training set.
     used_ : ndarray of shape (groups,), bool
         Which groups all training meshes have.
+    joined_ : ndarray of shape (pairs,), bool
+        Which pairs of groups all training meshes have.
     counts_ : ndarray of shape (groups, 2)
         Of every group, the fewest and the most bodies of a training mesh.
     dimension_ : int
@@ -81,6 +89,7 @@ class BodyEmbedding(SummaryEmbedding):
     lowest_: Annotated[Array, Shape("k")]
     highest_: Annotated[Array, Shape("k")]
     used_: NDArray[np.bool_]
+    joined_: NDArray[np.bool_]
     counts_: NDArray[np.intp]
     dimension_: int
 
@@ -89,6 +98,7 @@ class BodyEmbedding(SummaryEmbedding):
         groups: Sequence[str | None] = (None,),
         *,
         form: str = "numbers",
+        pairs: Sequence[tuple[str, str]] = (),
         merge_nodes: bool = False,
         n_jobs: int | None = None,
         memory: MemoryLike = None,
@@ -96,6 +106,7 @@ class BodyEmbedding(SummaryEmbedding):
         super().__init__("bodies", merge_nodes=merge_nodes, n_jobs=n_jobs, memory=memory)
         self.groups = groups
         self.form = form
+        self.pairs = pairs
 
     def fit_transform(
         self, X: object, y: object = None, *, progress: Progress | None = None, memory: MemoryLike = None
@@ -112,10 +123,15 @@ class BodyEmbedding(SummaryEmbedding):
             raise InputError(f"groups must be a list of names, not {self.groups!r}.")
         if self.form != "numbers" and len(self.groups) != 1:
             raise InputError(f"{self.form!r} is for one group, not for {len(self.groups)}.")
+        if isinstance(self.pairs, str) or not all(_is_pair(pair) for pair in self.pairs):
+            raise InputError(f"pairs must be a list of two names of groups each, not {self.pairs!r}.")
+        if self.form != "numbers" and len(self.pairs):
+            raise InputError(f"pairs are for the form 'numbers', not for {self.form!r}.")
 
     def take(self, items: Sequence[Entry], memory: Memory) -> list[Array]:
         """Return the bodies of every distinct mesh, packed as one array each."""
-        return bodies_of(items, tuple(self.groups), self.merge_nodes, memory, getattr(self, "plane_", False))
+        plane = getattr(self, "plane_", False)
+        return bodies_of(items, tuple(self.groups), self._pairs(), self.merge_nodes, memory, plane)
 
     def finish(self, pieces: list[Array], inverse: list[int] | None = None, *, fit: bool) -> Array:
         """Return the rows of all meshes; with ``fit``, by their own means and spreads."""
@@ -127,8 +143,10 @@ class BodyEmbedding(SummaryEmbedding):
             if int(piece[0]) != self.dimension_:
                 error = InputError(f"has {piece[0]:.0f} dimensions, but fit saw {self.dimension_}.")
                 raise error.of_item(number, f"Graph {number}", continues=True)
+        ways = np.array([piece[len(piece) - len(self.pairs) :] for piece in pieces])
         width = len(body_names(self.dimension_))
         if fit:
+            self.joined_ = np.isfinite(ways).all(axis=0)
             counts = np.array([[-1 if bodies is None else len(bodies) for bodies in mesh] for mesh in meshes])
             # A mesh without a group of bodies has none of them.
             self.used_ = np.asarray((counts >= 0).all(axis=0) if self.form == "numbers" else (counts > 0).any(axis=0))
@@ -141,25 +159,36 @@ class BodyEmbedding(SummaryEmbedding):
                 )
                 raise error.of_item(number, f"Graph {number}", continues=True)
             self.counts_ = np.column_stack([counts.min(axis=0), counts.max(axis=0)]).clip(0)
+        ways[:, ~self.joined_] = 0.0
         for number, mesh in enumerate(meshes):
             for place, name in enumerate(self.groups):
                 if self.used_[place] and mesh[place] is None:
                     if self.form == "numbers" or self.counts_[place, 0] > 0:
-                        error = InputError(
-                            f"has no group {name!r}, which the model has learned from: name it in the mesh, or fit "
-                            "without it, to numbers with groups=False (--no-groups), to fields on other meshes."
-                        )
-                        raise error.of_item(number, f"Graph {number}", continues=True)
+                        raise self._lacks(repr(name), number)
                     mesh[place] = np.empty((0, width))
+            if not np.isfinite(ways[number]).all():
+                pair = self._pairs()[int(np.argmin(np.isfinite(ways[number])))]
+                raise self._lacks(" or ".join(map(repr, pair)), number)
         pairs = [zip(mesh, self.used_, strict=True) for mesh in meshes]
         used = [[bodies for bodies, own in mesh if own and bodies is not None] for mesh in pairs]
         if fit:
-            self._learn(used)
-        return np.array([self.row(bodies)[0] for bodies in used])
+            self._learn(used, ways)
+        return np.array([self.row(bodies, own)[0] for bodies, own in zip(used, ways, strict=True)])
 
-    def _learn(self, meshes: list[list[Array]]) -> None:
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return tuple((first, second) for first, second in self.pairs)
+
+    @staticmethod
+    def _lacks(groups: str, number: int) -> InputError:
+        error = InputError(
+            f"has no group {groups}, which the model has learned from: name it in the mesh, or fit "
+            "without it, to numbers with groups=False (--no-groups), to fields on other meshes."
+        )
+        return error.of_item(number, f"Graph {number}", continues=True)
+
+    def _learn(self, meshes: list[list[Array]], ways: Array) -> None:
         if self.form == "numbers":
-            raw = np.array([self._numbers(mesh) for mesh in meshes])
+            raw = np.array([self._numbers(mesh, own) for mesh, own in zip(meshes, ways, strict=True)])
         else:
             raw = np.vstack([bodies for (bodies,) in meshes])
         if not len(raw):
@@ -168,19 +197,21 @@ class BodyEmbedding(SummaryEmbedding):
         spread = raw.std(axis=0)
         self.mean_, self.spread_ = raw.mean(axis=0), np.where(spread > _LEAST_SPREAD, spread, 1.0)
 
-    def _numbers(self, mesh: list[Array]) -> Array:
+    def _numbers(self, mesh: list[Array], ways: Array) -> Array:
         own = n_own_numbers(self.dimension_)
-        return np.concatenate(
-            [np.append(len(bodies), bodies[:, :own].mean(axis=0) if len(bodies) else np.zeros(own)) for bodies in mesh]
-        )
+        each = [np.append(len(bodies), bodies[:, :own].mean(axis=0) if len(bodies) else np.zeros(own))
+                for bodies in mesh]  # fmt: skip
+        return np.concatenate([*each, ways])
 
-    def row(self, mesh: list[Array]) -> tuple[Array, Callable[[Array], list[Array]]]:
-        """Return the row (K,) of a mesh, given the bodies (B, k) of all groups in use, and what brings gradients back.
+    def row(self, mesh: list[Array], ways: Array = _NO_WAYS) -> tuple[Array, Callable[[Array], list[Array]]]:
+        """Return the row (K,) of a mesh and what brings gradients back.
 
-        That takes gradients (K, m) in the row and returns those in the bodies of every group, (B, k, m).
+        Given are the bodies (B, k) of all groups in use, and the resistances of all pairs, zero where they are not in
+        use. What brings gradients (K, m) in the row back returns those in the bodies of every group, (B, k, m), and for
+        numbers those in the resistances, (pairs, m), behind them.
         """
         if self.form == "numbers":
-            scaled = (self._numbers(mesh) - self.mean_) / self.spread_
+            scaled = (self._numbers(mesh, ways) - self.mean_) / self.spread_
             row = np.clip(scaled, -MOST_DEVIATIONS, MOST_DEVIATIONS)
             return row, lambda gradient: self._numbers_back(mesh, gradient * ((row == scaled) / self.spread_)[:, None])
         (bodies,) = mesh
@@ -210,7 +241,7 @@ class BodyEmbedding(SummaryEmbedding):
             start = number * (own + 1) + 1
             back[:, :own] = gradient[start : start + own] / max(1, len(bodies))
             found.append(back)
-        return found
+        return [*found, gradient[len(gradient) - len(self.pairs) :]]
 
     def frequencies(self) -> tuple[Array, Array]:
         """Return directions (k, J) of standardized bodies, as long as frequencies are high, and root weights (J,)."""
@@ -241,7 +272,8 @@ class BodyEmbedding(SummaryEmbedding):
         if self.form != "numbers":
             return names
         own = ["bodies", *names[: n_own_numbers(self.dimension_)]]
-        return [f"{group or INNER}: {name}" for group in self.in_use() for name in own]
+        of_groups = [f"{group or INNER}: {name}" for group in self.in_use() for name in own]
+        return of_groups + [f"{first} to {second}: {RESISTANCE}" for first, second in self.pairs]
 
     def in_use(self) -> list[str | None]:
         """Return the groups that all training meshes have."""
@@ -256,11 +288,17 @@ class BodyEmbedding(SummaryEmbedding):
             raise InputError(f"dimension is {shown(self.dimension_)}, but 2 or 3 is expected")
         if np.shape(self.used_) != (n,) or np.shape(self.counts_) != (n, 2) or not np.any(self.used_):
             raise InputError(f"{n} groups are expected")
-        expected = int(np.sum(self.used_)) * (1 + n_own_numbers(self.dimension_))
+        if np.shape(self.joined_) != (len(self.pairs),):
+            raise InputError(f"{len(self.pairs)} pairs of groups are expected")
+        expected = int(np.sum(self.used_)) * (1 + n_own_numbers(self.dimension_)) + len(self.pairs)
         expected = expected if self.form == "numbers" else len(body_names(self.dimension_))
         if len(self.mean_) != expected:
             raise InputError(f"mean has {len(self.mean_)} numbers, but {expected} are expected")
         return len(self.mean_) if self.form == "numbers" else 2 * self.frequencies()[1].size
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
 
 
 def unpacked(piece: Array, n_groups: int) -> list[Array | None]:

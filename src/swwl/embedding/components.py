@@ -29,6 +29,12 @@ _BLOCK = 1024
 _MANY = 5000
 # Relative variances below this are the rounding of single-precision rows.
 _RIDGE = 1e-9
+# Variances below this, relative to squared norms of rows, are nothing but that rounding.
+_DIGITS = float(np.finfo(np.float32).eps) ** 2
+# What rows far away leave of the digits of the others, relative to the variance of all.
+_ROUNDING = 1e-14
+# Rows so many times farther from most than most are (squared) lie far away.
+_FAR = 1e4
 
 
 def principal_components(
@@ -127,7 +133,8 @@ class Span:
     """
 
     def __init__(self, rows: AnyArray):
-        self._squares = pairwise_distances(rows, squared=True)
+        self._squares = _squares(rows)
+        self._least = _DIGITS * float(np.median(squared_norms(rows, np.zeros(rows.shape[1]))))
         self._weights: dict[tuple[bytes, bytes], NDArray[np.float64]] = {}
 
     def coordinates(
@@ -144,14 +151,35 @@ class Span:
         """Return the combinations (M, N) of training rows that come nearest to the rows left out."""
         among = -0.5 * self._squares[np.ix_(train, train)]
         across = -0.5 * self._squares[np.ix_(out, train)]
-        column = among.mean(axis=0)
-        across += column.mean() - column - across.mean(axis=1, keepdims=True)
-        among += column.mean() - column - column[:, None]
-        spread = float(np.trace(among)) / len(train)
-        if not spread > 0:  # the rows are all the same
+        near = _near(-among)
+        column = among[near].mean(axis=0)
+        center = column[near].mean()
+        across += center - column - across[:, near].mean(axis=1, keepdims=True)
+        among += center - column - column[:, None]
+        spread = float(among.diagonal()[near].mean())
+        if not spread > self._least:  # the rows are all the same, but for rounding
             return np.zeros_like(across)
-        among.flat[:: len(train) + 1] += _RIDGE * spread
-        return linalg.solve(among, across.T, assume_a="pos").T
+        among.flat[:: len(train) + 1] += max(_RIDGE * spread, _ROUNDING * float(among.diagonal().mean()))
+        weights: NDArray[np.float64] = linalg.cho_solve(linalg.cho_factor(among), across.T).T
+        if not near.all():  # counted from the mean of those that are near, and not of all
+            weights += (1.0 - weights.sum(axis=1, keepdims=True)) * near / near.sum()
+        return weights
+
+
+def _near(squares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which rows are not far away from all others, given (multiples of) the squared distances among them."""
+    typical = np.median(squares, axis=1)
+    usual = float(np.median(typical))
+    return np.asarray(typical <= _FAR * usual) if usual > 0 else np.ones(len(squares), bool)
+
+
+def _squares(rows: AnyArray) -> NDArray[np.float64]:
+    """Return the squared distances among rows, those among ordinary ones not rounded by rows far away."""
+    found = pairwise_distances(rows, squared=True)
+    near = _near(found)
+    if not near.all():
+        found[np.ix_(near, near)] = pairwise_distances(rows[near], squared=True)
+    return found
 
 
 class Projector(NamedTuple):

@@ -32,6 +32,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import ThinLayer, flattened, thin_layer
 from swwl.mesh.shape.adjoints import cell_samples_back, lumped_measures_back, shared_by_place, skin_samples_back
 from swwl.mesh.shape.bodies import bodies_back, body_numbers
+from swwl.mesh.shape.conduction import resistance, resistance_back
 from swwl.mesh.shape.part import part_row, part_row_back
 from swwl.mesh.shape.skin import Skin, skin
 from swwl.mesh.shape.summaries import summaries, summaries_back
@@ -351,11 +352,16 @@ def _bodies(embedding: BodyEmbedding, source: Source) -> Linear:
     mesh = source.mesh(merge, "A body")
     found = source.skin(merge)
     names = embedding.in_use()
-    row, back_of = embedding.row([body_numbers(mesh, name, found) for name in names])
+    pairs = list(zip(embedding.pairs, embedding.joined_, strict=True))
+    ways = np.array([resistance(mesh, *pair) if used else 0.0 for pair, used in pairs])
+    row, back_of = embedding.row([body_numbers(mesh, name, found) for name in names], ways)
 
     def pull_back(gradient: Array) -> Array:
-        each = zip(names, back_of(gradient), strict=True)
-        total = np.sum([bodies_back(mesh, name, own, found) for name, own in each], axis=0)
+        each = back_of(gradient)
+        total = np.sum([bodies_back(mesh, name, own, found) for name, own in zip(names, each, strict=False)], axis=0)
+        for k, (pair, used) in enumerate(pairs):
+            if used:
+                total = total + resistance_back(mesh, *pair)[:, :, None] * each[-1][k]
         return source.from_mesh(shared_by_place(mesh, total), merge)
 
     return Linear(row, pull_back)

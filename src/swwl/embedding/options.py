@@ -112,21 +112,21 @@ def check_measure(options: Mapping[str, Any]) -> None:
     >>> check_measure({"measure": "skin", "node_weights": "area"})
     Traceback (most recent call last):
     ...
-    swwl.errors.InputError: measure='skin' has masses of its own, so node_weights must be None, not 'area'.
+    swwl.errors.InputError: measure='skin' has its own masses, so node_weights must be None, not 'area'.
     """
     measure = options["measure"]
     if measure not in CLOUDS:
         return
     weights, fields, scale = (options.get(name) for name in ("node_weights", "fields", "scale"))
     if weights is not None:
-        raise InputError(f"measure={measure!r} has masses of its own, so node_weights must be None, not {weights!r}.")
+        raise InputError(f"measure={measure!r} has its own masses, so node_weights must be None, not {weights!r}.")
     if options.get("per_iteration"):
         raise InputError(f'measure={measure!r} has no iterations to embed one by one; that needs measure="nodes".')
     if measure != "edges" and fields is not None and len(fields):
         raise InputError(f"measure={measure!r} takes coordinates only, so fields={list(fields)} cannot be used.")
     if measure == "skin" and not (scale is None or scale is False):
         raise InputError(
-            f"measure='skin' scales normals to coordinates by itself, so scale must be False, not {scale!r}."
+            f"measure='skin' already scales normals to coordinates, so scale must be False, not {scale!r}."
         )
 
 

@@ -34,6 +34,7 @@ from swwl.mesh.io.convert import MeshFile
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, same_thickness, thickness_of
 from swwl.mesh.shape.bodies import body_numbers
+from swwl.mesh.shape.conduction import resistance
 from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.skin import Skin, coarseness, skin
 from swwl.mesh.shape.summaries import summaries
@@ -324,11 +325,20 @@ def summaries_of(
 
 
 def bodies_of(
-    items: Sequence[Entry], groups: tuple[str | None, ...], merge_nodes: bool, memory: Memory, plane: bool = False
+    items: Sequence[Entry],
+    groups: tuple[str | None, ...],
+    pairs: tuple[tuple[str, str], ...],
+    merge_nodes: bool,
+    memory: Memory,
+    plane: bool = False,
 ) -> list[NDArray[np.float64]]:
-    """Return the bodies of some groups of every mesh, packed as one array each, from memory where they are known."""
+    """Return the bodies of groups of every mesh, and resistances between pairs of them, packed as one array each.
+
+    From memory where they are known. A resistance is nan where a mesh lacks one of the groups.
+    """
     results = []
-    key = "bodies-1-" + fingerprint(repr(groups)) + "-merged" * merge_nodes + "-plane" * plane
+    key = "bodies-1-" + fingerprint(repr((groups, pairs) if pairs else groups))
+    key += "-merged" * merge_nodes + "-plane" * plane
     for item in items:
         if key in item.numbers:
             results.append(item.numbers[key])
@@ -347,17 +357,23 @@ def bodies_of(
             outside = _skin(item, merge_nodes, None, plane)
             each = [None if name is not None and not matching(name, mesh.groups) else body_numbers(mesh, name, outside)
                     for name in groups]  # fmt: skip
+            ways = [resistance(mesh, *pair) if all(matching(name, mesh.groups) for name in pair) else np.nan
+                    for pair in pairs]  # fmt: skip
         except InputError as error:
             raise error.of_item(item.number, f"Graph {item.number}") from None
-        found = item.numbers[key] = packed(mesh.dimension, each)
+        found = item.numbers[key] = packed(mesh.dimension, each, ways)
         if item.path is not None:
             memory.put(item.path, "summaries", key, mesh.n_nodes, summaries=found)
         results.append(found)
     return results
 
 
-def packed(dimension: int, groups: Sequence[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+def packed(
+    dimension: int, groups: Sequence[NDArray[np.float64] | None], ways: Sequence[float] = ()
+) -> NDArray[np.float64]:
     """Return one array of the bodies of several groups: the dimension, how many each has, or -1, and their numbers.
+
+    The resistances between pairs of groups come last.
 
     Examples
     --------
@@ -365,7 +381,8 @@ def packed(dimension: int, groups: Sequence[NDArray[np.float64] | None]) -> NDAr
     [2.0, 1.0, -1.0]
     """
     counts = [-1 if bodies is None else len(bodies) for bodies in groups]
-    return np.concatenate([[dimension], counts, *(bodies.ravel() for bodies in groups if bodies is not None)])
+    bodies = [own.ravel() for own in groups if own is not None]
+    return np.concatenate([[dimension], counts, *bodies, np.asarray(ways, dtype=float)])
 
 
 def _skin(item: Entry, merge_nodes: bool, group: str | None, plane: bool) -> Skin:

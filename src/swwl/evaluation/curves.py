@@ -55,7 +55,7 @@ def predict_curves(
         elif name in given or name in train.columns:
             columns[name] = np.full(n, float(given[name]) if name in given else float(train[name].median()))
         else:
-            raise InputError(f"The trend of the model needs a value of {name!r}: fix it.")
+            raise InputError(f"The trend of the model needs a value of {name!r}: fix it.")  # of a file of 0.3.0
     for factor in model.kernel_.factors:
         if factor.takes != "numbers":
             one = _one_mesh(mesh, factor.column) if factor.takes == "graphs" else _one_row(given, factor.column)
@@ -79,16 +79,8 @@ def check_inputs(model: RobustGPRegressor, sweep: str, each: str | None, fix: Ma
 
 def numeric_inputs(model: RobustGPRegressor) -> list[str]:
     """Return the columns of numbers that a model needs, those of its trend and its laws last."""
-    numbers = [factor.column for factor in model.kernel_.factors if factor.takes == "numbers"]
-    numbers += trend_columns(model)
-    return numbers + [name for name in model.stack_.law_inputs if name not in numbers]
-
-
-def trend_columns(model: RobustGPRegressor) -> list[str]:
-    """Return the columns that a model's trend needs besides those of its kernel."""
-    names = [] if isinstance(model.trend, str) else list(model.trend)
-    known = {factor.column for factor in model.kernel_.factors}
-    return [name for name in names if name not in known]
+    takes = {factor.column: factor.takes for factor in model.kernel_.factors}
+    return [name for name in model.feature_names_in_ if takes.get(name, "numbers") == "numbers"]
 
 
 def _one_mesh(mesh: Any, column: str) -> Any:

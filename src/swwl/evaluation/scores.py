@@ -159,6 +159,8 @@ _SEVERAL = 3
 def interval_verdict(y: NDArray[np.float64], prediction: Prediction) -> IntervalVerdict:
     """Judge intervals of one target (M,) by all :data:`LEVELS`: too narrow at any level weighs more than too wide.
 
+    Intervals of which fewer than 95 % hold at the level 0.95 are never too wide, whatever those of lower levels do.
+
     Examples
     --------
     >>> y = np.random.default_rng(0).normal(size=200)
@@ -179,7 +181,7 @@ def interval_verdict(y: NDArray[np.float64], prediction: Prediction) -> Interval
     kind, shown = "hold", known
     if least[0] < 0:
         kind, shown = "narrow", known if known[0] < 0 else least
-    elif most[1] > 0:
+    elif most[1] > 0 and known[3] >= 0.95 * n:
         kind, shown = "wide", known if known[1] > 0 else most
     return IntervalVerdict("few" if n < FEWEST_CASES else kind, shown[2], shown[3], n, shown[4], shown[5])
 
@@ -218,6 +220,8 @@ def score_rows(model: RobustGPRegressor) -> list[dict[str, Any]]:
     return rows
 
 
+# Below this Q² the mean would have been better; and from this ratio of errors on one model is better than another.
+_WORSE, _BETTER = -0.05, 1.1
 _EXPLAINS = ((0.95, "very good"), (0.8, "good"), (0.5, "fair"), (0.1, "weak"))
 _INTERVALS = {
     "few": "too few cases to say whether intervals hold",
@@ -232,9 +236,11 @@ def quality_words(q2: float) -> str:
 
     Examples
     --------
-    >>> quality_words(0.982), quality_words(0.05)
-    ('very good: explains 98.2 % of the variance', 'poor: hardly better than the mean')
+    >>> quality_words(0.982), quality_words(0.05), quality_words(-3.0)
+    ('very good: explains 98.2 % of the variance', 'poor: hardly better than the mean', 'poor: worse than the mean')
     """
+    if q2 < _WORSE:
+        return "poor: worse than the mean"
     if not q2 >= _EXPLAINS[-1][0]:
         return "poor: hardly better than the mean"
     word = next(word for least, word in _EXPLAINS if q2 >= least)
@@ -245,7 +251,8 @@ def verdicts(model: RobustGPRegressor) -> dict[str, str]:
     """Return for every target one sentence: how good the model is, whether intervals hold, and what else would do.
 
     Held-out rows tell where they are many enough, otherwise rows left out of folds. With the latter, by the same folds,
-    a linear and a boosted model are compared, where ``swwl fit`` has fitted them.
+    a linear and a boosted model are compared, where ``swwl fit`` has fitted them; nothing is said of these where
+    held-out rows that tell show smaller errors than theirs.
     """
     judged, held_out, data = left_out_of(model), held_out_of(model), data_of(model)
     found = {}
@@ -260,14 +267,28 @@ def verdicts(model: RobustGPRegressor) -> dict[str, str]:
             found[name] = "cannot be judged: no rows were left out or held out"
             continue
         y, prediction = next((test for test in tests if len(test[0]) >= FEWEST_CASES), max(tests, key=_size))
-        words = [quality_words(score(y, prediction).q2), _INTERVALS[interval_verdict(y, prediction).kind]]
+        told = score(y, prediction)
+        words = [quality_words(told.q2), _INTERVALS[interval_verdict(y, prediction).kind]]
         plain = [row for row in (data.spreadsheet if data is not None else []) if row.target == name]
         if plain and judged is not None:
             best = min(plain, key=lambda row: row.rmse)
-            if best.rmse <= score(*tests[-1]).rmse:
-                words.append(f"a {best.model} model of plain numbers does as well (RMSE {number(best.rmse)}, left out)")
+            own_rmse = score(*tests[-1]).rmse
+            if best.rmse <= min(own_rmse, told.rmse):
+                words.append(f"a {best.model} model of plain numbers {_compared(best.rmse, own_rmse)}")
         found[name] = "; ".join(words)
     return found
+
+
+def _compared(plain: float, own: float) -> str:
+    """Say that a plain model does as well as another, or better, with its error and how many times smaller that is.
+
+    >>> _compared(0.565, 0.937), _compared(0.99, 1.0)
+    ('does better (RMSE 0.565, left out, 1.66 times smaller)', 'does as well (RMSE 0.99, left out)')
+    """
+    found = f"RMSE {number(plain)}, left out"
+    if own < _BETTER * plain:
+        return f"does as well ({found})"
+    return f"does better ({found}, {own / plain:.3g} times smaller)" if plain > 0 else f"does better ({found})"
 
 
 def regime_words(model: RobustGPRegressor) -> str:

@@ -143,8 +143,8 @@ class ModeKernel:
 
 
 def pair_of_groups(number: int) -> list[slice]:
-    """Return two groups: the leading modes and the others, for quick comparisons."""
-    return [slice(0, min(_OWN, number)), *([slice(_OWN, number)] if number > _OWN else [])]
+    """Return two groups: the leading modes and the others, for quick comparisons; fewer where there are none."""
+    return [group for group in (slice(0, min(_OWN, number)), slice(_OWN, number)) if group.start < group.stop]
 
 
 @dataclass
@@ -196,16 +196,21 @@ class FieldChoice:
 
 
 class _Trials:
-    """Candidates that were tried on one field, as it is or as shapes, with their errors in folds."""
+    """Candidates that were tried on one field, as it is or as shapes, with their errors in folds.
+
+    Only the best one is kept coded: the basis at all nodes takes a hundred megabytes and more.
+    """
 
     def __init__(self, data: FieldData, settings: Settings):
         self.data, self.shapes, self.settings = data, data.as_shapes(), settings
-        self.tried: list[tuple[float, Coded, ModeKernel]] = []
+        self.tried: list[tuple[float, Candidate, ModeKernel]] = []
+        self._best: tuple[float, Coded, ModeKernel] | None = None
         self._known: dict[tuple[int, str, bool], list[RobustGP]] = {}
 
     def best(self) -> tuple[float, Coded, ModeKernel]:
         """Return the one with the least error; amplitudes, which need a model of their own, have to be worth it."""
-        return min(self.tried, key=lambda one: one[0] * (_WORTH if one[1].candidate.amplitude else 1.0))
+        assert self._best is not None
+        return self._best
 
     def seen(self, candidate: Candidate) -> FieldData:
         """Return the field as a candidate has it."""
@@ -232,13 +237,19 @@ class _Trials:
     def add(self, coded: Coded, inputs: ModeKernel) -> None:
         """Try one, unless it has been."""
         candidate = coded.candidate
-        if any(one.candidate == candidate and own is inputs for _, one, own in self.tried):
+        if any(one == candidate and own is inputs for _, one, own in self.tried):
             return
         key = (id(inputs), candidate.warp, candidate.amplitude)  # other descriptors hardly change the ranges
         if key not in self._known:
             self._known[key] = quick_fit(coded, inputs, self.settings)
         error = fold_error(self.seen(candidate), coded, inputs, self._known[key], self.settings.n_modes)
-        self.tried.append((error, coded, inputs))
+        self.tried.append((error, candidate, inputs))
+        if self._best is None or _cost(error, candidate) < _cost(self._best[0], self._best[1].candidate):
+            self._best = error, coded, inputs
+
+
+def _cost(error: float, candidate: Candidate) -> float:
+    return error * (_WORTH if candidate.amplitude else 1.0)
 
 
 def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -> FieldChoice:
@@ -266,7 +277,8 @@ def choose(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings) -
         if trials.best()[1].candidate.amplitude != amplitude:
             trials.stages(warps, kernels)
     chosen = trials.best()
-    rows = [_row(data, *one, chosen=one is chosen) for one in trials.tried]
+    same = chosen[1].candidate, chosen[2]
+    rows = [_row(data, *one, chosen=one[1] == same[0] and one[2] is same[1]) for one in trials.tried]
     return FieldChoice(trials.seen(chosen[1].candidate), chosen[1], chosen[2], rows)
 
 
@@ -291,8 +303,7 @@ def _code(data: FieldData, candidate: Candidate, settings: Settings, known: Code
     return code_smooth(data, settings.describer, candidate, settings.basis_size, settings.seed, False, known)
 
 
-def _row(data: FieldData, error: float, coded: Coded, inputs: ModeKernel, *, chosen: bool) -> Record:
-    candidate = coded.candidate
+def _row(data: FieldData, error: float, candidate: Candidate, inputs: ModeKernel, *, chosen: bool) -> Record:
     return {
         "field": data.kind.name,
         "kernel": inputs.member.name,

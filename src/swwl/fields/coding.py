@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from swwl.fields.geometry.descriptors import Blocks, Describer, Recipe, n_factors
 from swwl.fields.modes import Encoded, FieldModes, Nodal, Smooth, SmoothBasis, choose_centers, gram, gram_of, pack
-from swwl.fields.numbers import NodalWeights
+from swwl.fields.numbers import NodalWeights, cell_shares
 from swwl.fields.sizes import CaseSizes, OneSize
-from swwl.fields.values import FieldKind, Warp
+from swwl.fields.values import FieldKind, Warp, cell_means
+from swwl.mesh.mesh import Mesh
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -21,6 +24,52 @@ Rows = NDArray[np.intp]
 MOST_COMPARED, MOST_SCORED, MOST_JUDGED = 1000, 2000, 8000
 # Bytes of functions at nodes that are kept while candidates are compared.
 _MOST_BYTES = 2_000_000_000
+
+
+class JudgedCells(NamedTuple):
+    """Some cells of a mesh, or all: at which nodes (q,) they are, means over their nodes (m, q), the field (m, c).
+
+    ``lost`` are the mean squares (c,) of what the field loses on the way to nodes and back, ``shares`` (m, 1) the sizes
+    of the cells.
+    """
+
+    nodes: Rows
+    means: sparse.csr_array
+    truth: Array
+    lost: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, mesh: Mesh, kind: FieldKind, nodal: Array, seed: int) -> JudgedCells:
+        """Choose cells whose field is known: all, or many drawn at random.
+
+        Parameters
+        ----------
+        mesh : Mesh
+        kind : FieldKind
+            Of a field of cells.
+        nodal : ndarray of shape (n, c)
+            The field at the nodes.
+        seed : int
+        """
+        given = np.asarray(mesh.cell_fields[kind.name], dtype=float).reshape(mesh.n_cells, -1)
+        means = cell_means(mesh)
+        known = np.isfinite(given).all(axis=1) & np.isfinite(means @ nodal).all(axis=1)
+        cells = np.flatnonzero(known)
+        if mesh.n_nodes > MOST_JUDGED:
+            some = max(1, MOST_JUDGED // max(block.shape[1] for block in mesh.cells.values()))
+            cells = np.sort(np.random.default_rng(seed).permutation(cells)[:some])
+        nodes = np.unique(means[cells].indices)
+        among = means[cells][:, nodes]
+        left = among @ nodal[nodes] - given[cells]
+        lost = (left**2).mean(axis=0) if len(left) else np.zeros(given.shape[1])
+        return cls(nodes, among, given[cells], lost, cell_shares(mesh)[cells] * (known.sum() / max(len(cells), 1)))
+
+    def of_nodes(self, values: Array) -> Array:
+        """Return values at the cells, (..., m, c), of those at their nodes, (..., q, c)."""
+        flat = np.moveaxis(values, -2, 0)
+        found = (self.means @ flat.reshape(len(flat), -1)).reshape(-1, *flat.shape[1:])
+        return np.moveaxis(found, 0, -2)
 
 
 @dataclass(frozen=True)
@@ -52,6 +101,8 @@ class FieldData:
         What ``values`` were divided by, if they are shapes.
     forces : list of dict of str to NodalWeights
         What nodes count in the forces on groups, see :func:`swwl.fields.numbers.group_forces`.
+    cells : list of JudgedCells, or None
+        Of fields of cells, those at which folds are scored and intervals are judged.
     """
 
     kind: FieldKind
@@ -67,6 +118,7 @@ class FieldData:
     true_amplitudes: Array | None = None
     amplitudes: Array | None = None
     forces: list[dict[str, NodalWeights]] = field(default_factory=list)
+    cells: list[JudgedCells] | None = None
 
     def __len__(self) -> int:
         return len(self.values)

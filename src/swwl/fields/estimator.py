@@ -397,7 +397,7 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         return_std : bool
             Also return standard deviations.
         widen : bool
-            Whether rows are compared with the training cases (default): standard deviations and intervals are doubled
+            Whether rows are compared with the training cases (default): standard deviations and intervals are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` tells of rows that are unlike the training cases, as ``swwl predict``
             does. Without it, this is the plain process, and nothing is said.
@@ -467,7 +467,7 @@ class FieldRegressor(NotebookTable, BaseEstimator):
             One row per case, with the index of ``X`` where it has one, as :meth:`swwl.RobustGPRegressor.domain` has it:
             ``score``, ``inside`` (missing where fewer than 100 training cases cannot tell), ``kind`` and ``why`` in
             words, the p-values, ``outside``, the numbers that leave the training range, and ``widened``, the fields
-            whose intervals are doubled.
+            whose intervals are widened.
         """
         return self.cases(X, progress=progress, memory=memory).domain
 

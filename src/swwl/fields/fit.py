@@ -18,15 +18,12 @@ from swwl.fields.candidates import (
     groups_of,
     pair_of_groups,
 )
-from swwl.fields.coding import Coded, FieldData, code_smooth, judged_nodes
+from swwl.fields.coding import Coded, FieldData, JudgedCells, code_smooth, judged_nodes
 from swwl.fields.model import (
-    LEVELS,
     FieldModel,
     MeshNodes,
     OneField,
-    WholeField,
     field_at,
-    floored,
     multiplier,
     predict_sizes,
     with_amplitude,
@@ -40,6 +37,7 @@ from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.folds import shuffled_folds
 from swwl.gp.search import Start
+from swwl.regression.intervals import LEVELS, WholeBand, whole_band
 from swwl.regression.stack import Member
 
 Array = NDArray[np.float64]
@@ -83,27 +81,31 @@ def judge_numbers(
     seed : int
     """
     normals = data.kind.components == 1 and all(shares.shape[1] > 1 for shares in data.shares)
+    normals = normals and data.cells is None
     found: dict[str, list[tuple[Array, Array, Array]]] = {name: [] for name in NAMES if name != "force" or normals}
     truths = data.truth()
     for fold in folds:
         own = replace(model, modes=fold.modes)
         for row, mean, std in zip(fold.rows, fold.mean, fold.std, strict=True):
-            nodes, truth = data.scored[row], truths[row]
+            nodes, truth, shares = data.scored[row], truths[row], data.shares[row]
+            nodes = nodes if data.cells is None else data.cells[row].nodes
             n = len(data.values[row]) if coded.basis is None else len(nodes)
             rng = np.random.default_rng([seed, int(row)])
             seen = MeshNodes(n, coded.basis, coded.descriptors(data, row, nodes))
             free = np.full((n, data.kind.components), np.nan)
             drawn = own.samples(OneField(seen, mean, std, data.size(row)), free, _DRAWS, rng)
             drawn = drawn[:, nodes] if coded.basis is None else drawn
-            drawn = np.where(data.held[row][nodes], truth, drawn)
+            if data.cells is not None:
+                truth, shares = data.cells[row].truth, data.cells[row].shares
+                drawn = data.cells[row].of_nodes(drawn)
+            else:
+                drawn = np.where(data.held[row][nodes], truth, drawn)
             known = np.isfinite(truth).all(axis=1)
             if not known.any():
                 continue
             for name, judged in found.items():
-                true, some = (
-                    numbers_of(name, part[:, known], data.shares[row][known], data.kind.times)
-                    for part in (truth[None], drawn)
-                )
+                parts = (part[:, known] for part in (truth[None], drawn))
+                true, some = (numbers_of(name, part, shares[known], data.kind.times) for part in parts)
                 judged.append((true[0], some.mean(axis=0), some.std(axis=0)))
     return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
 
@@ -139,8 +141,6 @@ _PSEUDO = 5.0
 _MOST_STEPS = 60
 # Stretched fields may be a little worse as a whole.
 _NEARLY = 1.03
-# Parts of mean deviations that may be added to all for bands of whole fields, and the level that chooses one.
-_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Fewer meshes than this cannot be left out in folds.
 FEWEST_TO_CALIBRATE = 10
 
@@ -181,12 +181,13 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
     recipe = coded.candidate.recipe
     model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)
     model = replace(model, amplitude=coded.candidate.amplitude, held=data.held_values)
+    if data.cells is not None:
+        model = replace(model, lost=lost_on_cells(data.cells))
     if left_out is None:
         return Fitted(model, choice.rows, {})
     model = replace(model, power=left_out.power, whole=left_out.whole)
-    if not data.kind.on_cells:
-        judged = data, coded, model, left_out.folds, settings.seed
-        model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
+    judged = data, coded, model, left_out.folds, settings.seed
+    model = replace(model, numbers=judge_numbers(*judged) | judge_forces(*judged))
     return Fitted(model, choice.rows, left_out.scores)
 
 
@@ -204,6 +205,11 @@ def _fit_rows(
         modes, sizes = coded.encoded.modes(rows, settings.n_modes, modes.coefficients(others))
     groups = groups_of(modes.number, OWN_OF_NODES) if coded.basis is None else groups_of(modes.number)
     return modes, inputs.fit(sizes, rows, groups, starts, steps, settings.on_fit)
+
+
+def lost_on_cells(cells: Sequence[JudgedCells]) -> Array:
+    """Return the root mean square (c,) of what fields of cells lose on the way to nodes and back, over all meshes."""
+    return np.asarray(np.sqrt(np.mean([own.lost for own in cells], axis=0)))
 
 
 class _Row(NamedTuple):
@@ -225,7 +231,7 @@ class LeftOut:
     widths : ndarray of shape (levels,)
     power : float
         How sharply fields are stretched to their largest size.
-    whole : WholeField or None
+    whole : WholeBand or None
     folds : list of Fold
     scores : dict
     """
@@ -233,7 +239,7 @@ class LeftOut:
     truncation: Array
     widths: Array
     power: float
-    whole: WholeField | None
+    whole: WholeBand | None
     folds: list[Fold]
     scores: Record
 
@@ -255,6 +261,7 @@ def _leave_out(
             missed, seen = np.zeros((modes.mean.shape[1], c)), np.zeros(modes.mean.shape[1])
         for k, row in enumerate(out):
             nodes = judged_nodes(len(data.values[row]), settings.seed + int(row))
+            nodes = nodes if data.cells is None else data.cells[row].nodes
             base, shapes, at = coded.modes_at(data, row, modes, nodes)
             y, sd = field_at((base, shapes), mean[k], std[k], np.zeros((len(base), c)))
             rows[int(row)] = _Row(nodes, y, sd**2, at)
@@ -272,6 +279,12 @@ def _leave_out(
         size, truth, free = data.size(row), data.given(row)[nodes], ~data.held[row][nodes]
         sd = with_amplitude(warp, y, np.sqrt(variance + truncation[places]), size.std)
         times = multiplier(warp, y, size, power, data.kind.times)
+        if data.cells is not None:
+            cells, lost = data.cells[row], lost_on_cells(data.cells)
+            errors.append(np.abs(cells.truth - cells.of_nodes(times * warp.inverse(y))))
+            deviations.append(np.hypot(cells.of_nodes(times * sd * warp.slope(y)), lost))
+            scaled.append(errors[-1] / np.maximum(deviations[-1], np.finfo(float).tiny))
+            continue
         scaled.append(np.where(free, np.abs(warp(truth / times) - y) / sd, np.nan))
         errors.append(np.where(free, np.abs(truth - times * warp.inverse(y)), np.nan))
         deviations.append(times * sd * warp.slope(y))
@@ -308,11 +321,14 @@ def _stretched_scores(data: FieldData, warp: Warp, rows: dict[int, _Row], power:
         if np.isfinite(truth).any():
             times = data.kind.times
             values = multiplier(warp, y, data.size(row), power, times) * warp.inverse(y)
-            scores.append(mesh_score(truth, data.finished(row, nodes, values), name=str(row), times=times))
+            values = data.finished(row, nodes, values)
+            if data.cells is not None:
+                truth, values = data.cells[row].truth, data.cells[row].of_nodes(values)
+            scores.append(mesh_score(truth, values, name=str(row), times=times))
     return scores
 
 
-def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeField | None:
+def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeBand | None:
     """Return how wide bands of whole fields have to be: with the floor that makes them narrowest.
 
     Parameters
@@ -330,15 +346,7 @@ def whole_field(errors: Sequence[Array], deviations: Sequence[Array]) -> WholeFi
     (0.0, 1.8)
     """
     known = [(e, sd) for e, sd in zip(errors, deviations, strict=True) if np.isfinite(e).any() and sd.any()]
-    best: tuple[float, WholeField] | None = None
-    for floor in _FLOORS if known else ():
-        wide = [np.maximum(floored(sd, floor), np.finfo(float).tiny) for _, sd in known]
-        found = WholeField(np.sort([float(np.nanmax(e / sd)) for (e, _), sd in zip(known, wide, strict=True)]), floor)
-        parts = [sd.mean() / np.sqrt((own**2).mean()) for sd, (_, own) in zip(wide, known, strict=True)]
-        width = found.width(_USUAL) * float(np.mean(parts))
-        if best is None or width < best[0]:
-            best = width, found
-    return None if best is None else best[1]
+    return whole_band([e for e, _ in known], [sd for _, sd in known], relative=True) if known else None
 
 
 def _scores(scores: Sequence[MeshScore], errors: Sequence[Array], found: LeftOut) -> Record:

@@ -223,7 +223,7 @@ def mesh_column(table: pd.DataFrame) -> str:
         values = column(table, name)
         if kind_of(values) == "meshes" and not isinstance(values.dtype, pd.CategoricalDtype):
             return str(name)
-    raise InputError("The table has no column of meshes, which carry the fields.")
+    raise InputError("The table has no column of meshes, which hold the fields.")
 
 
 def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometry: Geometry) -> dict[str, Product]:

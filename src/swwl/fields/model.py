@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Annotated, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,18 +24,29 @@ from swwl.domain.verdict import GROUPS, Reference, Representation, look, make_re
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
-from swwl.fields.numbers import ForceOn, Line, LinearNumber, NumberErrors, derived_number, missing_notes
+from swwl.fields.numbers import (
+    ForceOn,
+    Line,
+    LinearNumber,
+    NumberErrors,
+    cell_shares,
+    check_name,
+    derived_number,
+    holding_cells,
+    is_single,
+    missing_notes,
+    numbers_of,
+)
 from swwl.fields.sizes import CaseSizes, OneSize, stretch
 from swwl.fields.values import FieldKind, Warp
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.prediction import Prediction, check_samples, to_std
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.mesh import Mesh
-from swwl.mesh.remesh.plane import flattened
-from swwl.regression.intervals import widening
+from swwl.mesh.mesh import Mesh, trusted_mesh
+from swwl.mesh.remesh.plane import flattened, thin_layer
+from swwl.regression.intervals import LEVELS, WholeBand, widening
 from swwl.regression.stack import Member
-from swwl.storage.checks import NotNegative, Shape
 from swwl.storage.memory import fingerprint
 
 Array = NDArray[np.float64]
@@ -44,8 +55,6 @@ Fields = list[dict[str, Array]]
 Number = str | LinearNumber | Callable[[Mesh], ArrayLike]
 Found = TypeVar("Found")
 
-# Parts of fold errors below which intervals of other levels are read off.
-LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
 _USUAL = 0.95
 # The basis at the nodes of larger meshes is not kept: it takes 2.4 kB per node.
 _MOST_NODES = 20_000
@@ -124,8 +133,10 @@ class FieldModel:
         How sharply fields are stretched to their largest size, see :func:`swwl.fields.sizes.stretch`; 0: not at all.
     held : dict of str to ndarray of shape (c,)
         Values that all training fields have on named groups; NaN where they vary.
-    whole : WholeField or None
+    whole : WholeBand or None
         How wide bands of whole fields are; None without calibration.
+    lost : ndarray of shape (c,) or None
+        Of fields of cells, the root mean square of what training fields lost on the way to nodes and back.
     """
 
     kind: FieldKind
@@ -140,7 +151,8 @@ class FieldModel:
     amplitude: bool = False
     power: float = 0.0
     held: dict[str, Array] = field(default_factory=dict)
-    whole: WholeField | None = None
+    whole: WholeBand | None = None
+    lost: Array | None = None
 
     @property
     def factor(self) -> float:
@@ -270,9 +282,40 @@ class FieldModel:
         With ``whole``, bounds of the whole field as well, (6, n) or (6, n, c).
         """
         found = self.answer(case)
-        parts = [found.mean(), found.std(), *found.interval(level)]
-        parts += found.interval(level, whole=True) if whole else ()
-        return self.kind.shaped(case.mesh, np.stack(parts))
+        parts = [self.kind.shaped(case.mesh, found.mean()), self.std_of(case, found)]
+        parts += self.interval_of(case, found, level)
+        parts += self.interval_of(case, found, level, whole=True) if whole else ()
+        return np.stack(parts)
+
+    def std_of(self, case: Case, found: NodeAnswer) -> Array:
+        """Return calibrated standard deviations in the shape of the field, (n,) or (n, c) of nodes or cells."""
+        if self.lost is None:
+            return self.kind.shaped(case.mesh, found.std())
+        return self.factor * self._of_cells(case, found)
+
+    def interval_of(self, case: Case, found: NodeAnswer, level: float, whole: bool = False) -> tuple[Array, Array]:
+        """Return bounds in the shape of the field, of nodes or cells; see :meth:`NodeAnswer.interval`."""
+        if self.lost is None:
+            lower, upper = found.interval(level, whole)
+            return self.kind.shaped(case.mesh, lower), self.kind.shaped(case.mesh, upper)
+        mean = self.kind.shaped(case.mesh, found.mean())
+        if whole and self.whole is not None:
+            half = self.whole.half(self._of_cells(case, found), level)
+            ends = mean - half, mean + half
+        else:
+            lower, upper = (self.kind.shaped(case.mesh, end) for end in found.interval(level))
+            more = self.width(level) * self._lost()
+            ends = mean - np.hypot(mean - lower, more), mean + np.hypot(upper - mean, more)
+        limits = (self.warp.least, self.warp.most)
+        return np.clip(ends[0], *limits), np.clip(ends[1], *limits)
+
+    def _of_cells(self, case: Case, found: NodeAnswer) -> Array:
+        """Return standard deviations of cells before calibration, with what is lost on the way from nodes."""
+        return np.hypot(self.kind.shaped(case.mesh, found.deviations()), self._lost())
+
+    def _lost(self) -> Array:
+        assert self.lost is not None
+        return self.lost[0] if self.kind.flat else self.lost
 
     def number(self, name: Number, drawn: Array, level: float, wide: Array) -> dict[str, Array]:
         """Return ``mean``, ``std``, ``lower`` and ``upper`` of a derived number, (m,) or (m, k) each.
@@ -356,12 +399,12 @@ class NodeAnswer:
 
     def std(self) -> Array:
         """Return calibrated standard deviations, (n, c)."""
-        return np.where(np.isnan(self.held), self.model.factor * self._deviations(), 0.0)
+        return np.where(np.isnan(self.held), self.model.factor * self.deviations(), 0.0)
 
     def interval(self, level: float, whole: bool = False) -> tuple[Array, Array]:
         """Return bounds at every node by itself, or of a band of the whole field, (n, c) each."""
         if whole and self.model.whole is not None:
-            half, mean = self.model.whole.half(self._deviations(), level), self.mean()
+            half, mean = self.model.whole.half(self.deviations(), level), self.mean()
             limits = self.model.warp.least, self.model.warp.most
             lower, upper = np.clip(mean - half, *limits), np.clip(mean + half, *limits)
         else:
@@ -369,54 +412,12 @@ class NodeAnswer:
             lower, upper = (self.factor * end for end in ends)
         return self._with_held(lower), self._with_held(upper)
 
-    def _deviations(self) -> Array:
+    def deviations(self) -> Array:
         """Return standard deviations in units of the field, before calibration, (n, c)."""
         return np.asarray(self.factor * self.sd * self.model.warp.slope(self.y))
 
     def _with_held(self, values: Array) -> Array:
         return np.where(np.isnan(self.held), values, self.held)
-
-
-@dataclass(frozen=True)
-class WholeField:
-    """How wide bands of whole fields have to be: largest errors of fields that folds left out, in their units.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (N,)
-        Of every left-out field the largest error over its deviation, rising.
-    floor : float
-        Part of the root mean square of deviations over a mesh that is added to all.
-    """
-
-    errors: Annotated[Array, Shape("n", rises=True)]
-    floor: NotNegative
-
-    def half(self, sd: Array, level: float) -> Array:
-        """Return half the width of a band, from deviations (n, c) at the nodes of a mesh."""
-        return self.width(level) * floored(sd, self.floor)
-
-    def width(self, level: float) -> float:
-        """Return how many deviations a band has to each side.
-
-        Examples
-        --------
-        >>> WholeField(np.arange(1.0, 20.0), 0.0).width(0.9)
-        18.0
-        """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
-        n = len(self.errors)
-        place = (n + 1) * level
-        if place <= n:
-            return float(np.interp(place, np.arange(n + 1), np.append(0.0, self.errors)))
-        beyond = norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2)
-        return float(self.errors[-1] * beyond)
-
-
-def floored(sd: Array, floor: float) -> Array:
-    """Return deviations (n, c) that are nowhere much smaller than they are over a mesh as a whole."""
-    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean()))
 
 
 def with_amplitude(warp: Warp, y: Array, sd: Array, unsure: float) -> Array:
@@ -487,7 +488,7 @@ class FieldCases:
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
             found = model.answer(case)
-            return model.kind.shaped(case.mesh, found.mean()), model.kind.shaped(case.mesh, found.std())
+            return model.kind.shaped(case.mesh, found.mean()), model.std_of(case, found)
 
         return _apart(self._ask(answer, widen))
 
@@ -498,8 +499,7 @@ class FieldCases:
         self._check_bands(simultaneous)
 
         def answer(model: FieldModel, case: Case) -> tuple[Array, Array]:
-            lower, upper = model.answer(case).interval(level, simultaneous)
-            return model.kind.shaped(case.mesh, lower), model.kind.shaped(case.mesh, upper)
+            return model.interval_of(case, model.answer(case), level, simultaneous)
 
         return _apart(self._ask(answer, widen))
 
@@ -507,8 +507,8 @@ class FieldCases:
         missing = [model.kind.name for model in self.models if model.whole is None and model.modes.number]
         if simultaneous and missing:
             raise InputError(
-                f"Bands of whole fields come from folds, which there were none of for {', '.join(missing)}: fit with "
-                "calibrate=True, to ten meshes or more."
+                f"Bands of whole fields need folds, and there were none for {', '.join(missing)}: fit with "
+                "calibrate=True, to at least ten meshes."
             )
 
     def predict_meshes(self, level: float = 0.95, widen: bool = True, *, simultaneous: bool = False) -> list[Mesh]:
@@ -535,7 +535,8 @@ class FieldCases:
 
     def sample(self, n_samples: int = 1, random_state: int | None = None) -> Fields:
         """Draw whole fields of the processes as they are; see :meth:`swwl.FieldRegressor.sample`."""
-        return self._ask(_drawer(n_samples, random_state), widen=False)
+        draw = _drawer(n_samples, random_state)
+        return self._ask(lambda model, case: model.kind.shaped(case.mesh, draw(model, case)), widen=False)
 
     def modes(self, n_modes: int = 4) -> Fields:
         """Return what the leading modes do to the mean field, in the units of the field.
@@ -601,24 +602,8 @@ class FieldCases:
         def answer(one: FieldModel, case: Case) -> list[Array | InputError]:
             if one is not model:
                 return []
-            if one.kind.on_cells:
-                raise InputError(f"Field {name!r} is one of cells; numbers are derived from fields of nodes.")
-            samples, nodal = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
-
-            def found(number: Number) -> Array | InputError:
-                if not isinstance(number, LinearNumber):
-                    return derived_number(number, *_asked(case, number, name, samples()), one.kind.times)
-                try:
-                    known = number
-                    if isinstance(number, ForceOn):
-                        known = number.for_field(name, one.kind.components)
-                    weights = known.weights(case.mesh, one.kind.components, case.nodes.copies is not None)
-                except InputError as error:
-                    return error
-                values = weights.of(nodal() if number.pointwise else samples())
-                return values[:, 0] if values.shape[1] == 1 else values
-
-            return [found(number) for number in numbers]
+            samples, parts = cache(lambda: draw(one, case)), cache(lambda: one.parts(case, level))
+            return [_number_of(one, case, number, samples, parts) for number in numbers]
 
         rows = [row[name] for row in self._ask(answer, widen)]
         wide = model.widening(std) if widen else np.ones(len(std))
@@ -680,7 +665,7 @@ class FieldCases:
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
-            unknown |= {"outside": "", "far": False}
+            unknown |= {"outside": "", "far": False, "tail": 1.0}
             table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
             elsewhere = [bool(said) for said in groups]
             table.loc[elsewhere, "inside"], table.loc[elsewhere, "kind"] = False, GROUPS
@@ -689,8 +674,8 @@ class FieldCases:
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        inside = pd.Series(named["inside"], table.index, table["inside"].dtype)
-        table = table.assign(kind=named["kind"], why=named["why"], inside=inside)
+        told = {key: named[key] for key in ("kind", "why", "far")}
+        table = table.assign(**told, inside=pd.Series(named["inside"], table.index, table["inside"].dtype))
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:
@@ -762,16 +747,50 @@ def _asked(case: Case, number: Number, name: str, drawn: Array) -> tuple[Mesh, s
 
 
 def _drawer(n_samples: int, random_state: int | None) -> Callable[[FieldModel, Case], Array]:
-    """Return what draws fields of a model on a mesh, (n_samples, n) or (n_samples, n, c)."""
+    """Return what draws fields of a model at the nodes of a mesh, (n_samples, n, c)."""
     check_samples(n_samples, 1)
     entropy = int(np.random.default_rng(np.random.SeedSequence(random_state)).integers(2**62))
 
     def draw(model: FieldModel, case: Case) -> Array:
         # Seeded by the mesh and not by its place: a row draws the same in any table, in any number of threads.
         rng = np.random.default_rng([entropy, int(fingerprint(model.kind.name, case.mesh.points), 16)])
-        return model.kind.shaped(case.mesh, model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng))
+        return model.samples(case.field, model.held_at(case.mesh), int(n_samples), rng)
 
     return draw
+
+
+def _number_of(
+    model: FieldModel, case: Case, number: Number, samples: Callable[[], Array], parts: Callable[[], Array]
+) -> Array | InputError:
+    """Return a number of samples at nodes, or of :meth:`FieldModel.parts` where it is one at places."""
+    kind = model.kind
+    if not isinstance(number, LinearNumber):
+        if kind.on_cells and number != "force":
+            return _of_cells(case, number, kind, kind.shaped(case.mesh, samples()))
+        return derived_number(number, *_asked(case, number, kind.name, kind.flattened(samples())), kind.times)
+    try:
+        known = number.for_field(kind.name, kind.components) if isinstance(number, ForceOn) else number
+        weights = known.weights(case.mesh, kind.components, case.nodes.copies is not None)
+    except InputError as error:
+        return error
+    if kind.on_cells and number.pointwise:
+        weights = holding_cells(case.mesh, weights)
+    values = weights.of(parts() if number.pointwise else samples())
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def _of_cells(case: Case, number: Number, kind: FieldKind, drawn: Array) -> Array:
+    """Return a number with a name, or a function, of samples of a field of cells, (S, m) or (S, m, c)."""
+    mesh, layer = case.mesh, thin_layer(case.mesh) if case.nodes.copies is not None else None
+    if callable(number):
+        given = (mesh.points, mesh.cells, mesh.fields, mesh.name)
+        meshes = (trusted_mesh(*given, {**mesh.cell_fields, kind.name: one}, mesh.groups) for one in drawn)
+        return np.array([np.asarray(number(one), dtype=float) for one in meshes])
+    check_name(number)
+    if layer is not None:
+        mesh, drawn = flattened(mesh), drawn[:, layer.rows]
+    found = numbers_of(str(number), drawn if drawn.ndim == 3 else drawn[:, :, None], cell_shares(mesh), kind.times)
+    return found[:, 0] if is_single(str(number), drawn, kind.times) else found
 
 
 def _of_whole_field(std: Array) -> Prediction:

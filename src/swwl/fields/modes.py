@@ -39,6 +39,7 @@ _JITTER = 1e-7
 _MOST_KEPT = 60_000_000
 # Variances of modes below this part of all are noise of the arithmetic.
 _LEAST = 1e-13
+_ROUNDING = 1e-20  # mean squares of what standardized fields differ by if they are the same
 
 
 @dataclass(frozen=True)
@@ -433,4 +434,5 @@ class Nodal:
 
 def _kept(values: Array, number: int, n: int) -> int:
     """Return how many components are kept: those that are more than noise, at most as many as requested."""
-    return min(number, n - 1, int((values**2 > _LEAST * max(float((values**2).sum()), 1e-300)).sum()))
+    least = max(_LEAST * float((values**2).sum()), _ROUNDING * n)
+    return min(number, n - 1, int((values**2 > least).sum()))

@@ -20,9 +20,10 @@ from scipy.stats import norm
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import normal_shares
+from swwl.fields.values import cell_means
 from swwl.mesh.arrays import first_at_place
 from swwl.mesh.boundary import piece_normals
-from swwl.mesh.cells import cell_corners, cell_dimension, lumped_measures, top_cells
+from swwl.mesh.cells import cell_corners, cell_dimension, cell_measures, lumped_measures, top_cells
 from swwl.mesh.groups import chosen_groups, matching
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
@@ -76,15 +77,49 @@ def derived_number(
     if what == "force":
         shares = np.hstack([shares, normal_shares(mesh)])
     found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares, times)
+    return found[:, 0] if is_single(what, samples, times) else found
+
+
+def is_single(what: str, samples: Array, times: int = 1) -> bool:
+    """Whether a number is one of every sample, and not one for each component or direction; of nodes or cells."""
     single = what in ("largest", "mean_size") or (what != "force" and samples.ndim == 2)
-    single = single or (what in _OVER_TIME and samples.shape[2:] == (times,))
-    return found[:, 0] if single else found
+    return single or (what in _OVER_TIME and samples.shape[2:] == (times,))
 
 
 def check_name(what: object) -> None:
     """Refuse a number that has no name here."""
     if what not in NAMES:
         raise InputError(f"The derived number is {what!r}, but a function or one of {', '.join(NAMES)} is expected.")
+
+
+def cell_shares(mesh: Mesh) -> Array:
+    """Return the length, area or volume of every cell, (m, 1); zero of cells of a lower dimension than others.
+
+    Examples
+    --------
+    >>> cell_shares(Mesh([[0.0], [1.0], [3.0]], {"line": [[0, 1], [1, 2]], "vertex": [[0]]})).ravel().tolist()
+    [1.0, 2.0, 0.0]
+    """
+    top = top_cells(mesh.cells)
+    parts = [
+        cell_measures(mesh.points, kind, block) if kind in top else np.zeros(len(block))
+        for kind, block in mesh.cells.items()
+    ]
+    return np.concatenate(parts)[:, None]
+
+
+def holding_cells(mesh: Mesh, weights: NodalWeights) -> NodalWeights:
+    """Return weights of cells, each the one that holds a place, given those of the nodes of a part of it, (q, r)."""
+    around = cell_means(mesh)[:, weights.nodes]
+    known = ~np.isnan(weights.matrix).any(axis=0)
+    corners = np.nan_to_num(weights.matrix) > 0
+    among = (around > 0).astype(float) @ corners
+    cells = np.asarray(among.argmax(axis=0))
+    chosen, place = np.unique(cells, return_inverse=True)
+    matrix = np.zeros((len(chosen), len(cells)))
+    matrix[place.reshape(-1), np.arange(len(cells))] = np.where(known, 1.0, np.nan)
+    matrix[:, ~known] = np.nan
+    return NodalWeights(chosen.astype(np.intp), matrix)
 
 
 def node_shares(mesh: Mesh) -> Array:
@@ -288,7 +323,9 @@ class Line(LinearNumber):
         for key in ("start", "end"):
             object.__setattr__(self, key, _coordinates(getattr(self, key)))
         if len(self.start) != len(self.end):
-            raise InputError(f"A line leads from {len(self.start)} coordinates to {len(self.end)}; expected as many.")
+            raise InputError(
+                f"A line has {len(self.start)} coordinates at one end, {len(self.end)} at the other; expected as many."
+            )
         if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool) or self.n < 2:
             raise InputError(f"A line has {self.n!r} points, but a whole number of at least 2 is expected.")
 
@@ -606,7 +643,7 @@ def _group_skin(mesh: Mesh, pattern: str, whole: Skin | None) -> tuple[NDArray[n
         faces = [first[block] for block in faces]
     pieces = whole.pieces[_among(whole.pieces, faces, mesh.n_nodes)]
     if not len(pieces):
-        raise InputError(f"group {pattern!r} has faces inside of the mesh alone, where both sides press alike")
+        raise InputError(f"group {pattern!r} lies inside the mesh, where the forces on both sides cancel")
     normals = piece_normals(mesh.points, pieces)
     return pieces, -normals if around else normals
 

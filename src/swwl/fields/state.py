@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import Describer, n_factors
-from swwl.fields.model import LEVELS, FieldModel, MeshNodes, NodeAnswer, WholeField
+from swwl.fields.model import FieldModel, MeshNodes, NodeAnswer
 from swwl.fields.modes import FieldModes, SmoothBasis
 from swwl.fields.numbers import NumberErrors, is_number_name
 from swwl.fields.sizes import SizeModel
@@ -22,6 +22,7 @@ from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
 from swwl.kernels.base import Factor, Product
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.intervals import LEVELS, WholeBand
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
 from swwl.regression.target_scale import JudgedLaw
 from swwl.storage.checks import (
@@ -76,7 +77,8 @@ class FieldState(msgspec.Struct):
     amplitude: bool = False
     power: NotNegative = 0.0
     held: dict[str, list[float | None]] = {}
-    whole: WholeField | None = None
+    whole: WholeBand | None = None
+    lost: Annotated[Array, Shape("c", least=0)] | None = None
 
 
 class _Choice(msgspec.Struct):
@@ -161,6 +163,7 @@ def _one_state(field: FieldModel) -> FieldState:
         power=field.power,
         held={name: [None if np.isnan(one) else float(one) for one in own] for name, own in field.held.items()},
         whole=field.whole,
+        lost=field.lost,
     )
 
 
@@ -232,6 +235,7 @@ def _one_from_state(state: FieldState, describer: Describer) -> FieldModel:
         state.power,
         held,
         state.whole,
+        state.lost,
     )
     _try(model)
     return model

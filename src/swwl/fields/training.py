@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, MeshWarning, PlaneMeshWarning
 from swwl.fields.candidates import Settings
-from swwl.fields.coding import MOST_SCORED, FieldData, scored_nodes
+from swwl.fields.coding import MOST_SCORED, FieldData, JudgedCells, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
@@ -308,7 +308,7 @@ def load_training(
     memory : Memory
     """
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InputError(f"Fields are named by {names!r}, but different names of fields are expected.")
+        raise InputError(f"Field names must be distinct texts, not {names!r}.")
     if len(meshes) < _FEWEST:
         raise InputError(f"The table has {len(meshes)} rows, but fields need at least {_FEWEST} meshes to learn from.")
     meshes.settle_plane()
@@ -321,7 +321,8 @@ def load_training(
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
     looks = meshes.each_learned(lambda number, mesh: _look(number, mesh, kinds, model, cells))
-    _warn_about_missing(looks, names)
+    _warn_about_missing(looks, kinds)
+    _warn_about_constants(looks, names)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
@@ -347,9 +348,13 @@ def load_training(
         values, weights = [look.values[j] for look in looks], [look.weights[j] for look in looks]
         constant = held_values([look.ends[j] for look in looks])
         known = [_held_nodes(look, constant, kind.components) for look in looks]
-        limits = kept_limits(values)
+        judged = [cells for cells in (look.cells[j] for look in looks) if cells is not None]
+        limits = kept_limits([cells.truth for cells in judged] or values)
+        if judged:  # nodes reach farther than means over cells
+            values = [np.clip(own, *limits) for own in values]
         forces = [look.forces[j] for look in looks]
-        fields.append(FieldData(kind, values, weights, blocks, scored, shares, known, constant, limits, forces=forces))
+        own = kind, values, weights, blocks, scored, shares, known, constant, limits
+        fields.append(FieldData(*own, forces=forces, cells=judged or None))
         sizes.append(np.array([look.sizes[j] for look in looks]))
     return Training(Geometry(describer, common, cells, meshes.plane), fields, sizes)
 
@@ -426,6 +431,8 @@ class _Look:
     ends: list[dict[str, tuple[Array, Array]]]
     sizes: list[tuple[float, float]]
     forces: list[dict[str, NodalWeights]]
+    cells: list[JudgedCells | None]
+    missing: list[int]
 
 
 def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegressor, cells: Codes) -> _Look:
@@ -457,6 +464,11 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
         [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
         [field_sizes(mesh, field, kind.times) for kind, field in zip(kinds, values, strict=True)],
         [_forces(mesh, kind, model.random_state + number) for kind in kinds],
+        [
+            JudgedCells.of(mesh, kind, field, model.random_state + number) if kind.on_cells else None
+            for kind, field in zip(kinds, values, strict=True)
+        ],
+        [kind.n_missing(mesh) for kind in kinds],
     )
 
 
@@ -496,14 +508,29 @@ def _title(number: int, mesh: Mesh) -> str:
     return f"Mesh {number}" + (f" ({mesh.name})" if mesh.name else "")
 
 
-def _warn_about_missing(looks: Sequence[_Look], names: Sequence[str]) -> None:
-    for j, name in enumerate(names):
-        counts = [int(np.isnan(look.values[j][:, 0]).sum()) for look in looks]
+def _warn_about_missing(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> None:
+    for j, kind in enumerate(kinds):
+        counts = [look.missing[j] for look in looks]
         odd = [number for number, count in enumerate(counts) if count]
         if odd:
             some = ", ".join(map(str, odd[:5])) + (", …" if len(odd) > 5 else "")
-            nodes = f"{sum(counts)} node{'s' * (sum(counts) > 1)}"
-            text = f"Field {name!r} is not finite at {nodes} of mesh {some}; they do not count."
+            nodes = f"{sum(counts)} {'cell' if kind.on_cells else 'node'}{'s' * (sum(counts) > 1)}"
+            text = f"Field {kind.name!r} is not finite at {nodes} of mesh {some}; they do not count."
+            warnings.warn(text, MeshWarning, stacklevel=4)
+
+
+def _warn_about_constants(looks: Sequence[_Look], names: Sequence[str]) -> None:
+    """Warn of fields that are the same in all meshes, and of single meshes on which one does not vary."""
+    for j, name in enumerate(names):
+        least, most = (np.array([look.ends[j][""][k] for look in looks]) for k in (0, 1))
+        flat = [number for number, same in enumerate((least == most).all(axis=1)) if same]
+        value = ", ".join(f"{one:g}" for one in least[flat[0]]) if flat else ""
+        if (least.min(axis=0) == most.max(axis=0)).all():
+            text = f"Field {name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
+            warnings.warn(text, MeshWarning, stacklevel=4)
+        elif flat and 2 * len(flat) <= len(looks):
+            some = ", ".join(map(str, flat[:5])) + (", …" if len(flat) > 5 else "")
+            text = f"Field {name!r} is {value} everywhere on mesh {some}: was it solved there?"
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 

@@ -210,7 +210,8 @@ class TransientRegressor(BaseEstimator):
         list of dict of str to ndarray of shape (T, n) or (T, n, c)
             One dict per row; with ``return_std`` a second list.
         """
-        found = self._means(self._cases(X, widen), self._at(times), widen)
+        cases, at = self._cases(X, widen), self._at(times)
+        found = self._in_time(cases.predict(widen), at)
         return found if return_std else found[0]
 
     def predict_interval(
@@ -226,7 +227,8 @@ class TransientRegressor(BaseEstimator):
 
         Parameters and results are those of :meth:`predict`, and of :meth:`swwl.FieldRegressor.predict_interval`.
         """
-        return self._bounds(self._cases(X, widen), self._at(times), level, simultaneous, widen)
+        cases, at = self._cases(X, widen), self._at(times)
+        return self._bounds(cases, cases.predict(widen)[0], at, level, simultaneous, widen)
 
     def predict_series(
         self, X: Any, level: float = 0.95, *, times: ArrayLike | None = None, widen: bool = True
@@ -238,8 +240,8 @@ class TransientRegressor(BaseEstimator):
         self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
     ) -> tuple[Histories, Histories, Histories, Histories]:
         """Return means, standard deviations, lower and upper bounds of cases of ``fields_`` at some times."""
-        at = self._at(times)
-        return *self._means(cases, at, widen), *self._bounds(cases, at, level, False, widen)
+        at, found = self._at(times), cases.predict(widen)
+        return *self._in_time(found, at), *self._bounds(cases, found[0], at, level, False, widen)
 
     def series_of(
         self, cases: FieldCases, times: ArrayLike | None = None, level: float = 0.95, widen: bool = True
@@ -322,14 +324,13 @@ class TransientRegressor(BaseEstimator):
             warn_about_cases(cases.notes(), stacklevel=3)
         return cases
 
-    def _means(self, cases: FieldCases, times: Array, widen: bool) -> tuple[Histories, Histories]:
-        means, stds = cases.predict(widen)
+    def _in_time(self, found: tuple[Histories, Histories], times: Array) -> tuple[Histories, Histories]:
+        means, stds = found
         return self._over_time(means, times, limited=True), self._over_time(stds, times, smooth=False)
 
     def _bounds(
-        self, cases: FieldCases, times: Array, level: float, whole: bool, widen: bool
+        self, cases: FieldCases, means: Histories, times: Array, level: float, whole: bool, widen: bool
     ) -> tuple[Histories, Histories]:
-        means = cases.predict(widen)[0]
         middle = self._over_time(means, times)
         found = []
         for ends in cases.predict_interval(level, widen, simultaneous=whole):
@@ -350,7 +351,7 @@ class TransientRegressor(BaseEstimator):
         for time in (found[0], found[-1]):
             if not self.times_[0] - room <= time <= self.times_[-1] + room:
                 raise InputError(
-                    f"Time {time:g} is asked for, but training cases have times from {self.times_[0]:g} to "
+                    f"Time {time:g} is requested, but training cases have times from {self.times_[0]:g} to "
                     f"{self.times_[-1]:g}."
                 )
         return np.clip(found, self.times_[0], self.times_[-1])
@@ -428,10 +429,10 @@ def common_times(times: Sequence[Array], most: int) -> Array:
     first, last = max(own[0] for own in times), min(own[-1] for own in times)
     longest = max(own[-1] for own in times) - min(own[0] for own in times)
     if last - first < _ROOM * longest:
-        row = int(np.argmin([own[-1] for own in times]))
+        late, early = int(np.argmax([own[0] for own in times])), int(np.argmin([own[-1] for own in times]))
         raise InputError(
-            f"Cases share only the times from {first:g} to {last:g}, of {longest:g} in all; case {row} ends at "
-            f"{times[row][-1]:g}."
+            f"Case {late} begins at time {first:g} and case {early} ends at {last:g}, so that all share less than "
+            f"half of the time that they cover, {longest:g}; leave such cases out, or give times over the same range."
         )
     same = all(len(own) == len(times[0]) and np.allclose(own, times[0], rtol=1e-9, atol=0) for own in times)
     if same and len(times[0]) <= most:

@@ -7,7 +7,9 @@ deviation are those of a fixed number of equally likely values, which are always
 .. math:: \bar y = \frac{1}{Q} \sum_q g(m + S z_q), \qquad s^2 = \frac{1}{Q} \sum_q (g(m + S z_q) - \bar y)^2,
 
 with m and S the mean and the standard deviation of the process, and :math:`z_q` the quantiles of its distribution at
-:math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S.
+:math:`(q - \frac12) / Q`, scaled to a mean square of one. For the identity they are m and S. Where a process knows
+nothing, on a logarithm, a few of these values would outweigh all others by powers of ten: for the mean S counts up to
+what the scale says (:attr:`Monotone.most`), for the deviation up to three times as much. Intervals know no such limit.
 
 A target that is learned over a law (``tables/laws.py``) is g times the law's value in the case: all that is said of it
 is multiplied by that.
@@ -32,6 +34,8 @@ Array = NDArray[np.float64]
 
 _NODES = 100
 _MOST_ROWS = 4096  # carried back at a time
+# Deviations are taken up to so many times the standard deviation of the process that counts for means.
+_DEVIATIONS = 3.0
 
 
 class Monotone(Protocol):
@@ -40,6 +44,10 @@ class Monotone(Protocol):
     @property
     def is_identity(self) -> bool:
         """Whether it changes nothing."""
+
+    @property
+    def most(self) -> float | None:
+        """Up to which standard deviation of the process means are taken; None for any."""
 
     def forward(self, y: Array) -> Array:
         """Take values of the target to the scale of the process; -inf or inf where there are none."""
@@ -105,6 +113,16 @@ class CarriedPrediction(Prediction):
         found = self.fitted.log_density(x) - np.log(_by_target(x, self.scales, "inverse_slope"))
         return found if self.times is None else found - np.log(self.times)
 
+    def cdf(self, y: Array) -> Array:
+        """Return the probability that answers are at most ``y``, in the shape of the predictions."""
+        return self.fitted.cdf(self.to_process(y))
+
+    def bells(self) -> list[tuple[Array, Prediction]]:
+        """Return what it is a mixture of, carried back, with the weights."""
+        if not isinstance(self.fitted, MixedPrediction):
+            return super().bells()
+        return [(weight, carried(part, self.scales, times=self.times)) for weight, part in self.fitted.bells()]
+
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """Return the bounds (lower, upper) of the central interval, each of the shape of ``mean``."""
         lower, upper = self.fitted.interval(level)
@@ -132,6 +150,10 @@ class CarriedPrediction(Prediction):
     def widened(self, factor: Any) -> Prediction:
         """Return the same prediction with the scale of the process times a factor, or one factor per target."""
         return carried(self.fitted.widened(factor), self.scales, self.mean, self.times)
+
+    def narrowed(self, factor: Array) -> Prediction:
+        """Return it with the standard deviation of the process times factors of at most one."""
+        return carried(self.fitted.narrowed(factor), self.scales, self.mean, self.times)
 
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""
@@ -250,12 +272,23 @@ def moments(
         From where deviations are counted, if not from the mean itself.
     """
     means, deviations = np.empty(len(location)), np.empty(len(location))
+    near, far = _limited(scale, spread)
+    same = np.array_equal(near, far)
     for start in range(0, len(location), _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)
-        values = scale.inverse(location[part, None] + spread[part, None] * nodes(df))
+        values = scale.inverse(location[part, None] + near[part, None] * nodes(df))
         means[part] = values.mean(axis=1) if mean is None else mean[part]
+        if not same:
+            values = scale.inverse(location[part, None] + far[part, None] * nodes(df))
         deviations[part] = np.sqrt(((values - means[part, None]) ** 2).mean(axis=1))
     return means, deviations
+
+
+def _limited(scale: Monotone, spread: Array) -> tuple[Array, Array]:
+    """Return the standard deviations of the process that count for means, and for deviations."""
+    if scale.most is None:
+        return spread, spread
+    return np.minimum(spread, scale.most), np.minimum(spread, _DEVIATIONS * scale.most)
 
 
 def moment_slopes(scale: Monotone, location: float, spread: float, df: float, width: float = 1.0) -> Array:
@@ -277,12 +310,15 @@ def moment_slopes(scale: Monotone, location: float, spread: float, df: float, wi
     True
     """
     z = nodes(df)
-    near, wide = location + spread / width * z, location + spread * z
+    plain, whole = np.array([spread / width]), np.array([spread])
+    own, other = float(_limited(scale, plain)[0][0]), float(_limited(scale, whole)[1][0])
+    near, wide = location + own * z, location + other * z
     slope, steep = scale.inverse_slope(near), scale.inverse_slope(wide)
+    grows, widens = own == plain[0], other == whole[0]
     apart = scale.inverse(wide) - scale.inverse(near).mean()
     std = max(float(np.sqrt(np.mean(apart**2))), np.finfo(float).tiny)
-    of_mean = np.array([np.mean(slope), np.mean(slope * z) / width])
-    of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (steep * z - of_mean[1])) / std]
+    of_mean = np.array([np.mean(slope), grows * np.mean(slope * z) / width])
+    of_std = [np.mean(apart * (steep - of_mean[0])) / std, np.mean(apart * (widens * steep * z - of_mean[1])) / std]
     return np.array([of_mean, of_std])
 
 
@@ -354,6 +390,7 @@ def carried_covariance(
 
 class _Unchanged:
     is_identity = True
+    most = None
 
     def forward(self, y: Array) -> Array:
         return y

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swwl.errors import GPWarning
 from swwl.gp.inputs import range_labels
@@ -20,36 +21,53 @@ _EVIDENCE = 3.0
 _SINGULAR = 1e-12
 
 
+# How the warning begins that a model explains hardly more than noise; whoever mixes several models judges the mixture.
+NOISE = "The targets cannot be told from noise"
+
+
 def _warn(message: str) -> None:
     warnings.warn(message, GPWarning, stacklevel=5)  # where fit was called
 
 
 def warn_about_fit(
-    problem: Problem, search: Search, optimum: Optimum, rcond: float, max_iter: int, names: Sequence[str] | None
+    problem: Problem,
+    search: Search,
+    optimum: Optimum,
+    rcond: float,
+    max_iter: int,
+    names: Sequence[str] | None,
+    bounds: tuple[ArrayLike | None, ArrayLike | None] | None,
 ) -> None:
     """Say what a user should know about a fit; to be called by ``fit`` itself.
 
-    ``rcond`` is 1 / condition number of the correlation matrix, ``names`` those of the factors.
+    ``rcond`` is 1 / condition number of the correlation matrix, ``names`` those of the factors, ``bounds`` those of
+    inverse ranges that the user gave, lower and upper.
     """
     labels = range_labels(problem.terms, names)
     warn_about_constant_factors(problem, labels)
-    warn_about_bounds(optimum, search, labels)
+    warn_about_bounds(optimum, search, labels, bounds)
     if search.free.any():
         warn_about_noise(problem, optimum)
     warn_about_conditioning(rcond, estimated=bool(search.free[-1]))
     warn_about_convergence(optimum, max_iter)
 
 
-def warn_about_bounds(optimum: Optimum, search: Search, labels: list[str]) -> None:
-    """Warn where a range sits on a bound although the posterior still rises beyond it.
+def warn_about_bounds(
+    optimum: Optimum, search: Search, labels: list[str], bounds: tuple[ArrayLike | None, ArrayLike | None] | None
+) -> None:
+    """Warn where a range sits on a bound that the user gave although the posterior still rises beyond it.
 
-    A range that an inert input drives to its bound is not a reason to warn: the posterior is flat there.
+    The ends of the default box are no news: inputs that do not matter have their ranges there.
     """
+    given = [side is not None for side in bounds or (None, None)]
     for i, label in enumerate(labels):
         if not search.free[i]:
             continue
-        for side, bound, outward in (("lower", search.lower[i], -1.0), ("upper", search.upper[i], 1.0)):
-            if abs(optimum.log_beta[i] - bound) < 1e-6 and outward * optimum.gradient[i] > _STEEP:
+        for side, own, bound, outward in (
+            ("lower", given[0], search.lower[i], -1.0),
+            ("upper", given[1], search.upper[i], 1.0),
+        ):
+            if own and abs(optimum.log_beta[i] - bound) < 1e-6 and outward * optimum.gradient[i] > _STEEP:
                 _warn(
                     f"The inverse range of {label} sits on its {side} bound {np.exp(bound):.3g} and the "
                     "posterior still rises beyond it: check the scale of its distances, or pass wider bounds."
@@ -78,8 +96,8 @@ def warn_about_noise(problem: Problem, optimum: Optimum) -> None:
     gain = likelihood - white_noise_likelihood(problem)
     if gain < _EVIDENCE:
         _warn(
-            f"The targets cannot be told from noise (the log likelihood gains only {gain:.2g} over that of noise "
-            "alone), so predictions stay near the mean or trend. Check that the inputs belong to the targets, or "
+            f"{NOISE} (the log likelihood gains only {gain:.2g} over that of noise "
+            "alone), so predictions stay near the mean or trend. Check that inputs and targets match, or "
             "add training points."
         )
 

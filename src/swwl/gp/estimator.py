@@ -303,6 +303,7 @@ class RobustGP(BaseEstimator):
         max_iter: int | None = None,
         noise: ArrayLike | None = None,
         fine: bool | None = None,
+        drop_dependent: bool = False,
     ) -> RobustGP:
         r"""Estimate the ranges and the nugget; return the process itself.
 
@@ -326,6 +327,9 @@ class RobustGP(BaseEstimator):
             trusted; zero for all others. Rows that have any are not counted as observations. For the exact solver.
         fine : bool, optional
             Whether to search to a fine tolerance; by default so without ``start``.
+        drop_dependent : bool, default=False
+            Whether columns of the trend that depend linearly on those before are left out, as a column that is constant
+            in the rows of a fold, instead of refused. A process that lacks some cannot be stored.
         """
         inputs.check_method(self.method)
         make_solver, options = get_solver(self.solver), check_options(self.solver, self.solver_options)
@@ -338,8 +342,11 @@ class RobustGP(BaseEstimator):
         n, targets = len(y), y.reshape(len(y), -1)
         terms, coordinates = inputs.training_terms(distances, correlations, n, self.names)
         trend = inputs.trend_matrix(self.trend, trend_columns, n)
+        kept = inputs.independent_columns(trend) if drop_dependent else None
+        kept = None if kept is not None and len(kept) == trend.shape[1] else kept
+        trend = trend if kept is None else trend[:, kept]
         inputs.check_trend_fits(trend, targets)
-        own_noise = inputs.check_noise(noise, n, self.solver)
+        own_noise = inputs.check_noise(noise, trend, self.solver)
         counted = None if own_noise is None else own_noise == 0.0
 
         terms = make_solver.prepare(terms)
@@ -365,11 +372,11 @@ class RobustGP(BaseEstimator):
         self.importance_ = relative_importance(posterior.beta, prior.c)
         self.n_evaluations_ = solver.n_evaluations
         self._box = search.box
-        self._began = Start(search.starts[0, :-1], float(search.starts[0, -1]), search.box)
+        self._began = Start(optimum.began[:-1], float(optimum.began[-1]), search.box)
         layouts = [layout_of(term.block) for term in terms]
-        known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names)
+        known = TrainingInputs(correlations, coordinates, layouts, n, self.trend, self.names, kept)
         self._adopt(posterior, known, y.ndim == 1, solver)
-        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names)
+        diagnostics.warn_about_fit(problem, search, optimum, rcond, max_iter, self.names, self.bounds)
         return self
 
     def predict(
@@ -557,7 +564,9 @@ class RobustGP(BaseEstimator):
         return Start(np.log(posterior.beta), log_nugget, getattr(self, "_box", None))
 
     def beginning(self) -> Start:
-        """Return where the first optimization run of `fit` began: it knows the inputs, but nothing of the targets.
+        """Return where the first run of `fit` began, or the one from short ranges if that was better.
+
+        It knows the inputs, but nothing of the targets.
 
         Processes that are fitted to some of the rows begin there, and not at the maximum for all rows, if they are to
         tell what all rows cannot: from there they would hardly move away from what the rows left out have taught.
@@ -609,6 +618,8 @@ class RobustGP(BaseEstimator):
         Training distance matrices are not part of it: predictions need only training coordinates.
         """
         posterior = self._fitted()
+        if self._inputs.kept is not None:
+            raise InputError("Columns of the trend were dropped, so it cannot be stored: fit without drop_dependent.")
         numbers = (self._single, float(self.log_posterior_), self.importance_, self.n_evaluations_)
         return model_to_state(posterior, self._inputs, ProcessState(self.get_params(deep=False), *numbers))
 

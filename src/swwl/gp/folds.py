@@ -14,12 +14,47 @@ def fold_rule(number: int, seed: int) -> KFold:
     return KFold(number, shuffle=True, random_state=seed)
 
 
-def shuffled_folds(n: int, number: int, seed: int) -> list[tuple[Rows, Rows]]:
+def drawn_rows(order: Rows, count: int, targets: NDArray[np.float64]) -> Rows:
+    """Return so many rows of a permutation, sorted, and one more for each target that would be the same in all of them.
+
+    Parameters
+    ----------
+    order : ndarray of shape (N,)
+    count : int
+    targets : ndarray of shape (N, k)
+
+    Examples
+    --------
+    >>> drawn_rows(np.array([3, 0, 2, 1]), 2, np.array([[0.0], [1.0], [0.0], [0.0]])).tolist()
+    [0, 1, 3]
+    """
+    rows = order[:count]
+    for y in targets.T:
+        if np.ptp(y[rows]) == 0:
+            others = order[y[order] != y[rows[0]]]
+            rows = np.concatenate([rows, others[:1]])
+    return np.sort(rows)
+
+
+def shuffled_folds(n: int, number: int, seed: int, same: Rows | None = None) -> list[tuple[Rows, Rows]]:
     """Return training and left-out rows of folds of n rows; n folds where that is fewer.
+
+    Parameters
+    ----------
+    n, number, seed : int
+    same : ndarray of int, shape (n,), optional
+        What rows with the same inputs have in common: they are left out together, since one tells of the other.
 
     Examples
     --------
     >>> [len(out) for _, out in shuffled_folds(12, 5, seed=0)]
     [3, 3, 2, 2, 2]
+    >>> [out.tolist() for _, out in shuffled_folds(6, 3, seed=0, same=np.array([0, 1, 2, 0, 1, 2]))]
+    [[2, 5], [1, 4], [0, 3]]
     """
-    return list(fold_rule(min(number, n), seed).split(np.arange(n)))
+    if same is None:
+        return list(fold_rule(min(number, n), seed).split(np.arange(n)))
+    labels = np.unique(same)
+    pairs = fold_rule(min(number, len(labels)), seed).split(labels)
+    left_out = [np.isin(same, labels[out]) for _, out in pairs]
+    return [(np.flatnonzero(~out), np.flatnonzero(out)) for out in left_out]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates, Distances
@@ -229,6 +229,43 @@ def trend_matrix(trend: str, columns: ArrayLike | None, n: int) -> Array:
     return np.hstack([np.ones((n, 1)), h]) if trend == "linear" else np.ascontiguousarray(h)
 
 
+def independent_columns(trend: Array) -> list[int]:
+    """Return which columns of a trend (n, q) do not depend on those before them; at most n - 2, which can be estimated.
+
+    Examples
+    --------
+    >>> independent_columns(np.array([[1.0, 0.0, 2.0], [1.0, 0.0, 3.0], [1.0, 0.0, 5.0], [1.0, 0.0, 4.0]]))
+    [0, 2]
+    """
+    n, q = trend.shape
+    if np.linalg.matrix_rank(trend) == q <= n - 2:
+        return list(range(q))
+    kept: list[int] = []
+    for column in range(q):
+        if len(kept) < n - 2 and np.linalg.matrix_rank(trend[:, [*kept, column]]) > len(kept):
+            kept.append(column)
+    return kept
+
+
+def learnable(trend: Array, y: Array) -> NDArray[np.bool_]:
+    """Return which targets (n, k) a trend (n, q) and a constant leave something to learn of, (k,).
+
+    Examples
+    --------
+    >>> ones = np.ones((3, 1))
+    >>> learnable(ones, np.array([[1.0, 4.0], [2.0, 4.0], [4.0, 4.0]])).tolist()
+    [True, False]
+    """
+    return np.asarray((np.ptp(y, axis=0) > 0) & ~_reproduced(trend, y))
+
+
+def _reproduced(trend: Array, y: Array) -> NDArray[np.bool_]:
+    if not trend.shape[1]:
+        return np.zeros(y.shape[1], dtype=bool)
+    residual = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
+    return np.asarray(np.abs(residual).max(axis=0) <= 1e-12 * np.abs(y).max(axis=0))
+
+
 def check_trend_fits(trend: Array, y: Array) -> None:
     """Check that the trend leaves something to estimate: enough rows, full rank, a residual."""
     n, q = trend.shape
@@ -236,25 +273,27 @@ def check_trend_fits(trend: Array, y: Array) -> None:
         raise InputError(f"There are {n} training points, but a trend of {q} columns needs at least {q + 2}.")
     if q and np.linalg.matrix_rank(trend) < q:
         raise InputError(f"The {q} trend columns are linearly dependent: drop one.")
-    if q:
-        residual = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
-        exact = np.abs(residual).max(axis=0) <= 1e-12 * np.abs(y).max(axis=0)
-        if exact.any():
-            raise InputError(f"The trend reproduces column {int(np.argmax(exact))} of y exactly: "
-                             "there is nothing left for the process to learn.")  # fmt: skip
+    exact = _reproduced(trend, y)
+    if exact.any():
+        raise InputError(f"The trend reproduces column {int(np.argmax(exact))} of y exactly: "
+                         "there is nothing left for the process to learn.")  # fmt: skip
 
 
-def check_noise(noise: ArrayLike | None, n: int, solver: str) -> Array | None:
-    """Return the noise of n rows; None where there is none at all."""
+def check_noise(noise: ArrayLike | None, trend: Array, solver: str) -> Array | None:
+    """Return the noise of the rows of a trend (N, q); None where there is none at all."""
     if noise is None:
         return None
+    n, q = trend.shape
     values = np.array(noise, dtype=float)
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0.0).any():
         raise InputError(f"noise has shape {values.shape}, but {n} finite numbers of at least 0 are expected.")
     if not values.any():
         return None
     if solver != "exact":
-        raise InputError(f"noise is set, but solver={solver!r} takes none: take solver='exact'.")
+        raise InputError(f"noise is set, but solver={solver!r} does not support it: use solver='exact'.")
+    counted = int((values == 0.0).sum())
+    if counted < q + 2:
+        raise InputError(f"{counted} of {n} rows have no noise, but a trend of {q} columns needs at least {q + 2}.")
     return values
 
 
@@ -294,6 +333,8 @@ class TrainingInputs:
         Training points.
     trend : str
     names : sequence of str or None
+    kept : list of int, optional
+        Which columns of the trend were used, where some were dropped.
     """
 
     correlations: list[Correlation]
@@ -302,6 +343,7 @@ class TrainingInputs:
     n: int
     trend: str
     names: Sequence[str] | None
+    kept: list[int] | None = None
 
     @property
     def range_slices(self) -> list[slice]:
@@ -368,6 +410,7 @@ class TrainingInputs:
     def new_trend(self, columns: ArrayLike | None, m: int, q: int) -> Array:
         """Return the trend's columns of m new points, shape (m, q)."""
         trend = trend_matrix(self.trend, columns, m)
+        trend = trend if self.kept is None else trend[:, self.kept]
         if trend.shape[1] != q:
             raise InputError(f"The trend has {trend.shape[1]} columns, but fit saw {q}.")
         return trend

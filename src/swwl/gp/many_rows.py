@@ -76,7 +76,7 @@ def fit_large(
     exact = clone(gp).set_params(solver="exact", solver_options=None)
     columns = None if trend_columns is None else np.asarray(trend_columns)
     some = None if columns is None else columns[chosen]
-    exact.fit([block.take(chosen) for block in blocks], targets[chosen], some)
+    exact.fit([block.take(chosen) for block in blocks], targets[chosen], some, drop_dependent=True)
     large = clone(gp).set_params(solver="vecchia", range_uncertainty=False)
     known = gp.solver_options or {}
     fixed = clone(large).set_params(beta=exact.beta_, nugget=exact.nugget_)
@@ -122,7 +122,8 @@ def choose_setting(
     among, cross = [block.take(train) for block in blocks], [block.take(out, train) for block in blocks]
     errors = []
     for setting in distinct:
-        fitted = clone(gp).set_params(solver="vecchia", solver_options=setting).fit(among, targets[train], trends[0])
+        fitted = clone(gp).set_params(solver="vecchia", solver_options=setting)
+        fitted.fit(among, targets[train], trends[0], drop_dependent=True)
         error = (fitted.predict(cross, trend_columns=trends[1]) - targets[out]) / targets.std(axis=0)
         errors.append(float(np.mean(error**2)))
     return distinct[int(np.argmin(errors))]

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -23,7 +22,7 @@ from swwl.gp.prediction import Interval, Prediction, quantile, to_std
 Array = NDArray[np.float64]
 
 _HALVINGS = 60
-_GRID = 801
+_GRID, _NEAR = 801, 8.0
 # The likeliest values are given where they are shorter than the central interval by at least a tenth.
 _SHORTER, _LEAST = 0.9, 0.02
 
@@ -56,12 +55,12 @@ class MixedPrediction(Prediction):
     symmetric: ClassVar[bool] = False
 
     def cdf(self, y: Array) -> Array:
-        """Return the probability that the answers are at most ``y``, in its shape."""
-        total = np.zeros(np.shape(self.mean))
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            z = (y - part.mean) / np.maximum(part.scale, np.finfo(float).tiny)
-            total += weight * (ndtr(z) if np.isinf(part.df) else stdtr(part.df, z))
-        return total
+        """Return the probability that answers are at most ``y``, in the shape of the predictions."""
+        return np.asarray(sum(weight * part.cdf(y) for part, weight in zip(self.parts, self.weights, strict=True)))
+
+    def bells(self) -> list[tuple[Array, Prediction]]:
+        """Return the parts with their weights."""
+        return list(zip(self.weights, self.parts, strict=True))
 
     def log_density(self, y: Array) -> Array:
         """Return the log density of answers ``y``, in its shape."""
@@ -75,9 +74,9 @@ class MixedPrediction(Prediction):
 
     def quantile(self, share: float) -> Array:
         """Return the quantile of the mixture, in the shape of ``mean``."""
-        reach = quantile(self.df, 0.999999)
-        lower = np.min([part.mean - reach * part.scale for part in self.parts], axis=0)
-        upper = np.max([part.mean + reach * part.scale for part in self.parts], axis=0)
+        # It lies between those of the parts, of which each has degrees of freedom of its own.
+        own = [part.mean + _inverse_cdf(part.df, share) * part.scale for part in self.parts]
+        lower, upper = np.min(own, axis=0), np.max(own, axis=0)
         for _ in range(_HALVINGS):
             middle = 0.5 * (lower + upper)
             below = self.cdf(middle) < share
@@ -134,10 +133,10 @@ class MixedPrediction(Prediction):
         """Return the set of highest density of one case, as intervals; hardly likely ones are left out."""
         parts = tuple(Prediction(part.mean[place], part.scale[place], part.df) for part in self.parts)
         weights = np.moveaxis(self.weights, 0, -1)[place]
-        reach = np.linspace(-8.0, 8.0, _GRID)
-        # a grid that is fine around every part, however narrow
-        near = [part.mean + part.scale * reach for part in parts]
-        grid = np.unique(np.concatenate([np.linspace(np.min(near), np.max(near), _GRID), *near]))
+        # a grid that is fine around every part, however narrow, and reaches as far as its tails count
+        near = [part.mean + part.scale * _reach(part.df, level) for part in parts]
+        every = np.concatenate(near)
+        grid = np.unique(np.concatenate([np.linspace(every.min(), every.max(), _GRID), every]))
         spread = MixedPrediction(np.zeros(len(grid)), np.ones(len(grid)), self.df, parts, weights)
         density = np.exp(spread.log_density(grid))
         mass = np.diff(spread.cdf(grid), prepend=0.0)
@@ -156,6 +155,21 @@ class MixedPrediction(Prediction):
     def widened(self, factor: Any) -> Prediction:
         """Return the same mixture, the scale of every part times a factor, or one factor per target."""
         return mixed([part.widened(factor) for part in self.parts], self.weights, self.df)
+
+    def narrowed(self, factor: Array) -> Prediction:
+        """Return it with its standard deviation times factors of at most one.
+
+        What is learned makes every part surer first; parts come together only where that is not enough.
+        """
+        means, stds = np.stack([part.mean for part in self.parts]), np.stack([_std(part) for part in self.parts])
+        within = (self.weights * stds**2).sum(axis=0)
+        apart = (self.weights * (means - self.mean) ** 2).sum(axis=0)
+        left = factor**2 * (within + apart)
+        tiny = np.finfo(float).tiny
+        scales = np.sqrt(np.maximum(left - apart, 0.0) / np.maximum(within, tiny))
+        nearer = np.sqrt(np.minimum(left / np.maximum(apart, tiny), 1.0))
+        parts = [Prediction(self.mean + nearer * (p.mean - self.mean), scales * p.scale, p.df) for p in self.parts]
+        return mixed(parts, self.weights, self.df)
 
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""
@@ -203,7 +217,7 @@ def mixed(parts: Sequence[Prediction], weights: Array, df: float | None = None) 
     df = parts[0].df if df is None else df
     means = np.stack([part.mean for part in parts])
     mean = (weights * means).sum(axis=0)
-    stds = np.stack([part.std if part.df > 2 else part.scale for part in parts])
+    stds = np.stack([_std(part) for part in parts])
     spread = np.sqrt((weights * (stds**2 + (means - mean) ** 2)).sum(axis=0))
     unit = float(to_std(np.ones(1), df)[0]) if df > 2 else 1.0
     return MixedPrediction(mean, spread / unit, df, tuple(parts), weights)
@@ -219,6 +233,25 @@ def log_mixture(densities: Sequence[Array], weights: Array) -> Array:
     """
     with np.errstate(divide="ignore"):  # a part that weighs nothing
         return np.asarray(np.logaddexp.reduce([d + np.log(w) for d, w in zip(densities, weights, strict=True)], axis=0))
+
+
+def _std(part: Prediction) -> Array:
+    """Return standard deviations; scales where there are none."""
+    return part.std if part.df > 2 else part.scale
+
+
+def _inverse_cdf(df: float, share: float) -> float:
+    return float(norm.ppf(share) if np.isinf(df) else student.ppf(share, df))
+
+
+def _reach(df: float, level: float) -> Array:
+    """Return places in scales beyond which there is at most a tenth of what lies outside of sets of a level."""
+    near = np.linspace(-_NEAR, _NEAR, _GRID)
+    far = quantile(df, 1.0 - 0.1 * (1.0 - level))
+    if far <= _NEAR:
+        return near
+    tail = np.geomspace(_NEAR, far, _GRID // 8)[1:]
+    return np.concatenate([-tail[::-1], near, tail])
 
 
 def _with_parts(prediction: Prediction, count: int) -> MixedPrediction:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -111,6 +112,21 @@ class Prediction:
         density = norm.logpdf(z) if np.isinf(self.df) else student.logpdf(z, self.df)
         return np.asarray(density - np.log(scale))
 
+    def cdf(self, y: Array) -> Array:
+        """Return the probability that answers are at most ``y``, in the shape of the predictions.
+
+        Examples
+        --------
+        >>> Prediction(np.zeros(1), np.ones(1), np.inf).cdf(np.array([1.96])).round(3).tolist()
+        [0.975]
+        """
+        z = (y - self.mean) / np.maximum(self.scale, np.finfo(float).tiny)
+        return np.asarray(ndtr(z) if np.isinf(self.df) else stdtr(self.df, z))
+
+    def bells(self) -> list[tuple[Array, Prediction]]:
+        """Return what it is a mixture of: single bells with their weights, in the shape of the predictions."""
+        return [(np.ones(self.mean.shape), self)]
+
     def at(self, z: float) -> Array:
         """Return the value so many standard deviations of the process above its mean."""
         return self.mean + z * self.std
@@ -132,6 +148,10 @@ class Prediction:
     def widened(self, factor: Any) -> Prediction:
         """Return the same prediction with its scale times a factor, or one factor per target."""
         return Prediction(self.mean, self.scale * factor, self.df)
+
+    def narrowed(self, factor: Array) -> Prediction:
+        """Return it with its standard deviation times factors of at most one, in the shape of the predictions."""
+        return self.widened(factor)
 
     def take(self, rows: Any) -> Prediction:
         """Return the predictions of some cases: positions, a slice or a mask."""

@@ -2,7 +2,8 @@ r"""Where to start, how far to look, and the optimization runs to the posterior 
 
 The start decides. With p factors the ranges must start long enough for the *product* correlation to be near
 one half at a typical pair of points; starts that make it near zero end in a flat optimum that calls
-everything noise.
+everything noise. A function of many periods calls itself noise from long ranges: where a tenth of the variance or more
+comes out as noise, one more run begins with short ranges, and counts if it explains the targets clearly better.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from swwl.gp.solvers.cholesky import factorize
 
 # (product correlation at a typical pair, nugget) of the first starts; later ones are drawn at random
 _START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
+# The same of the run that begins where all seems noise, from which nugget on, and the nats that it has to gain.
+_SHORT, _SEEMS_NOISE, _CLEARLY = (0.01, 1e-2), 0.1, 3.0
 SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
 LARGEST_NUGGET = 1e6
 # Beyond so many points the value is rounded by more than a step of the finest tolerance gains.
@@ -42,6 +45,8 @@ class Optimum:
     gradient : ndarray of shape (p + 1,)
         Zero where nothing is free.
     converged : bool
+    began : ndarray of shape (p + 1,)
+        Where the first run began, or the one from short ranges if that was the best.
     """
 
     log_beta: Array
@@ -49,6 +54,7 @@ class Optimum:
     value: float
     gradient: Array
     converged: bool
+    began: Array
 
 
 def sample_pairs(terms: Sequence[Term], n: int, rng: np.random.Generator, most: int = 2048) -> Array:
@@ -147,6 +153,7 @@ def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[
 class Search:
     """The box of the search: bounds and free flags of shape (p + 1,), starts of shape (n_starts, p + 1).
 
+    ``short`` is one more start, (p + 1,), for where all seems noise; None where there is none.
     ``box`` holds the default bounds of the log inverse ranges, each of shape (p,). ``fine`` says
     whether to search to a fine tolerance at last, and ``tolerance`` to which (relative to the value).
     """
@@ -158,6 +165,7 @@ class Search:
     box: tuple[Array, Array]
     fine: bool = True
     tolerance: float = 1e-12
+    short: Array | None = None
 
 
 class Start(NamedTuple):
@@ -240,7 +248,10 @@ def make_search(
     if nugget is not None:
         starts[:, -1] = np.log(nugget) if nugget > 0.0 else -np.inf
     tolerance = 1e-12 if n <= _MANY else 1e-10
-    return Search(lower, upper, free, starts, box, start is None if fine is None else fine, tolerance)
+    short = None
+    if start is None and free.all():
+        short = np.append(starting_ranges(terms, sample_pairs(terms, n, rng), _SHORT[0]), np.log(_SHORT[1]))
+    return Search(lower, upper, free, starts, box, start is None if fine is None else fine, tolerance, short)
 
 
 class _Descent:
@@ -277,7 +288,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
     if not free.any():
         solver.settle(starts[0, :-1], float(starts[0, -1]))
         value = solver(starts[0, :-1], float(starts[0, -1]))
-        return Optimum(starts[0, :-1], float(starts[0, -1]), value, np.zeros(len(free)), True)
+        return Optimum(starts[0, :-1], float(starts[0, -1]), value, np.zeros(len(free)), True, starts[0])
     bounds = list(zip(lower[free], upper[free], strict=True))
 
     def run(x: Array, ftol: float, gtol: float) -> tuple[float, Array, int]:
@@ -291,14 +302,19 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
         return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status
 
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
-    best_value, best, status = min(coarse, key=lambda c: c[0])
+    (best_value, best, status), began = min(coarse, key=lambda c: c[0]), starts[0]
+    if search.short is not None and (not np.isfinite(best_value) or best[-1] > np.log(_SEEMS_NOISE)):
+        short = np.clip(search.short, lower, upper)
+        other = run(short, ftol=1e-6, gtol=1e-3)
+        if other[0] < best_value - _CLEARLY:
+            (best_value, best, status), began = other, short
     if not np.isfinite(best_value):
         raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
     if search.fine:
         _, best, status = run(best, ftol=search.tolerance, gtol=1e-6)
     value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
-    return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1)
+    return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1, began)
 
 
 def find_optimum(solver: Solver, search: Search, max_iter: int) -> Optimum:

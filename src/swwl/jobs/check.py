@@ -25,6 +25,7 @@ from swwl.formatting import Record, number
 from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, known_rows, plan_fit, split_rows
 from swwl.jobs.predict import Model, factors_of
 from swwl.jobs.table import known_outputs, read_table
+from swwl.mesh.io.foam.case import is_case, times_of
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import same_thickness
@@ -43,7 +44,7 @@ from swwl.tables.places import (
     rows_named,
     where,
 )
-from swwl.tables.results import results_words
+from swwl.tables.results import may_be_input, results_words
 from swwl.tables.series import table_curves
 from swwl.tables.units import dimensionless_groups, likely_laws
 
@@ -53,8 +54,10 @@ _FEW_ROWS = 10
 _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
+# A last time that so many cases share is the usual one.
+_NEARLY_ALL_TIMES = 0.75
 # A group that so many of the meshes have is missing in the others.
-_NEARLY_ALL = 0.8
+_NEARLY_ALL_GROUPS = 0.8
 _NUMBERED = re.compile(r"[\s_.-]*\d+$")
 _SHAPES = {"tetra": "tetrahedra", "hexahedron": "hexahedra", "triangle": "triangles", "quad": "quadrilaterals"}
 _SHAPES |= {"wedge": "wedges", "pyramid": "pyramids", "line": "lines"}
@@ -263,14 +266,31 @@ class MeshColumn:
             return []
         plane = same_thickness(found) if plane is None else plane
         one = len(thick) == 1
+        if len(self.files) == 1:  # a case, not a column
+            advice = "it is learned as a plane mesh" if plane else "it is learned as a solid"
+            return [self.finding("one cell thick", next(iter(self.files)), "is one cell thick", advice)]
         text = f"holds {'1 mesh' if one else f'{len(thick)} meshes'} one cell thick"
         if plane:
             advice = "it is learned as a plane mesh" if one else "they are learned as plane meshes"
         else:
             mixed = len(thick) < len(found)
-            text += ", beside others that are not" if mixed else ", of different thickness"
+            text += ", and others that are not" if mixed else ", of different thickness"
             advice = "all are learned as solids"
         return [Finding("one cell thick", text, advice, column=self.name)]
+
+    def stopped_early(self) -> list[Finding]:
+        """Find cases of OpenFOAM, read at their last time, that end elsewhere than most do."""
+        times = {row: times_of(file) for file, row in self.first_rows.items() if file in self.facts and is_case(file)}
+        last = {row: own[-1] for row, own in times.items() if own}
+        usual, count = Counter(last.values()).most_common(1)[0] if last else (0.0, 0)
+        if count == len(last) or count < _NEARLY_ALL_TIMES * len(last):
+            return []
+        advice = "did it stop early? Its fields are read at that time; --time names one for all"
+        return [
+            self.finding("last time", row, f"has the last time {own:g}, others {usual:g}", advice)
+            for row, own in sorted(last.items())
+            if own != usual
+        ]
 
     def mixed_orders(self) -> list[Finding]:
         """Find meshes of linear cells among those of quadratic ones, or the other way round."""
@@ -293,14 +313,14 @@ class MeshColumn:
         known = self.known()
         counts = Counter(name for _, facts in known for name in facts.groups)
         families = {_NUMBERED.sub("", name) for name in counts if counts[name] < len(known) and _NUMBERED.search(name)}
-        most = [name for name, count in counts.items() if _NEARLY_ALL * len(known) <= count < len(known)]
+        most = [name for name, count in counts.items() if _NEARLY_ALL_GROUPS * len(known) <= count < len(known)]
         usual = [name for name in most if _NUMBERED.sub("", name) not in families]
         found = []
         for row, facts in known:
             lacks = [name for name in usual if name not in facts.groups]
             if not lacks:
                 continue
-            own = [name for name in facts.groups if counts[name] < _NEARLY_ALL * len(known)]
+            own = [name for name in facts.groups if counts[name] < _NEARLY_ALL_GROUPS * len(known)]
             named = ", ".join(map(repr, lacks))
             text = f"has no group {named}, which {min(counts[name] for name in lacks)} of {len(known)} meshes have"
             text += f", but {', '.join(map(repr, own))}" if own else "" if facts.groups else "; it has no groups at all"
@@ -498,7 +518,9 @@ def _of_units(plan: FitPlan) -> list[Finding]:
         if laws:
             law = shlex.quote(f"{written(target, plan.targets)} ~ {laws[0]}")
             advice = f"try swwl fit --scaled {law}, which is used if left-out rows agree"
-            found.append(Finding("law", f"may go, by its unit, with {' or '.join(laws)}", advice, column=target))
+            found.append(
+                Finding("law", f"may be proportional, by its unit, to {' or '.join(laws)}", advice, column=target)
+            )
     every = dimensionless_groups(plan.inputs) if found else []
     groups = sorted(every, key=lambda group: len(group.powers) == 2)[:_MOST]  # ratios of two lengths come last
     if groups:
@@ -639,6 +661,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
         findings += [finding for _, finding in column.standing_apart(usual)]
         findings += column.odd_nodes(merge_nodes)
         findings += column.one_cell_thick()
+        findings += column.stopped_early()
         findings += [*column.mixed_orders(), *column.other_groups()]
     return findings, typical
 
@@ -664,7 +687,7 @@ def _of_rows(plan: FitPlan, columns: Sequence[MeshColumn]) -> list[Finding]:
     if twins:
         text = f"{len(twins)} of {len(plan.split.test)} held-out rows are the same as fitted rows "
         text += f"({pairs(frame, path, twins)})"
-        found.append(Finding("twins", text, "held-out scores come out too good; keep such rows on one side"))
+        found.append(Finding("twins", text, "held-out scores will be too optimistic; keep such rows on one side"))
     for column, of_column in zip(columns, of_columns, strict=True):
         found += _of_copies(plan, column, of_column, {row for pair in same for row in pair})
     return found
@@ -682,9 +705,7 @@ def _of_copies(plan: FitPlan, column: MeshColumn, keys: dict[int, str], told: se
     if copies:
         text = f"names {len(copies)} file{'s' * (len(copies) > 1)} that hold{'s' * (len(copies) == 1)} the same mesh "
         text += f"as another one ({pairs(plan.frame, plan.path, copies)})"
-        advice = (
-            "if that is meant, name one file in these rows, which is then read once; if not, look for the right one"
-        )
+        advice = "if intended, name one file in these rows, which is then read once; otherwise name the right files"
         found.append(Finding("copied meshes", text, advice, column=column.name))
     known = {keys[row] for row in map(int, plan.split.train) if row in keys}
     seen = [row for row in map(int, plan.split.test) if keys.get(row) in known and row not in told]
@@ -720,7 +741,7 @@ def _of_inputs(plan: FitPlan) -> list[Finding]:
         if len(counts) < 2:
             continue
         if np.ptp(values) < _ALMOST * np.abs(values).max():
-            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            text = f"varies only by {number(float(np.ptp(values)))} around {number(float(np.median(values)))}"
             found.append(Finding("almost constant", text, "subtract what is common, or leave it out", column=name))
         elif len(values) >= _FEW_ROWS and counts.iloc[0] == len(values) - 1:
             rows = train[values != counts.index[0]]
@@ -738,10 +759,10 @@ def _of_results(plan: FitPlan) -> list[Finding]:
     if not names:
         return []
     why = "; ".join(f"{name}: {reason}" for name, reason in plan.doubtful.items())
-    others = ",".join(name for name in [*plan.inputs, *plan.categories] if name not in names)
+    others = [name for name in [*plan.inputs, *plan.categories] if name not in names and may_be_input(name)]
     them = "them" if len(names) > 1 else "it"
     given = shlex.quote(",".join(names))
-    advice = f"--results {given} leaves {them} out, --inputs {shlex.quote(others)} settles it"
+    advice = f"--results {given} leaves {them} out, --inputs {shlex.quote(','.join(others))} settles it"
     return [Finding("results", f"{results_words(names)} ({why})", advice)]
 
 
@@ -774,12 +795,13 @@ def _of_targets(plan: FitPlan) -> list[Finding]:
             continue
         size = np.abs(values)
         if np.ptp(values) < _ALMOST * size.max():
-            text = f"varies by {number(float(np.ptp(values)))} about {number(float(np.median(values)))} only"
+            text = f"varies only by {number(float(np.ptp(values)))} around {number(float(np.median(values)))}"
             found.append(Finding("almost constant", text, "learn the difference from a constant", column=name))
         elif (values > 0).all() or (values < 0).all():
             low, middle, high = float(size.min()), float(np.median(size)), float(size.max())
             if high > _SKEWED * middle and high > _ORDERS * low:
                 text = f"spans {np.log10(high / low):.0f} orders of magnitude ({number(low)} to {number(high)})"
-                advice = "add a column with its logarithm, and learn that"
+                advice = "the default model chooses the scale"
+                advice += f"; swwl fit --log {name} insists on the logarithm" if (values > 0).all() else ""
                 found.append(Finding("orders of magnitude", text, advice, column=name))
     return found

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from swwl.datasets.plaid import load_plaid
-from swwl.errors import InputError, LeftOutWarning, MissingFileError, located
+from swwl.datasets.plaid import is_plaid, load_plaid
+from swwl.errors import InputError, LeftOutWarning, MeshWarning, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import (
     TableData,
@@ -26,10 +26,11 @@ from swwl.fields.estimator import FieldRegressor
 from swwl.fields.transient import TransientRegressor
 from swwl.fields.words import kept_words
 from swwl.formatting import Record, place
-from swwl.jobs.table import CACHE_FOLDER, read_table, summary
+from swwl.jobs.table import CACHE_FOLDER, case_files, read_table, summary
 from swwl.mesh import Graph
+from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io import read
-from swwl.mesh.io.foam.case import is_case
+from swwl.mesh.io.foam.case import is_case, is_set_up, why_no_case
 from swwl.mesh.io.formats import is_mesh, modes_of, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.mesh.remesh.clean import odd_cells
@@ -55,6 +56,8 @@ def describe(file: Path, time: Time | None = None) -> Record:
     with located(str(file)):
         refuse_special(file)
     if file.is_dir():
+        if is_set_up(file) and not is_case(file):
+            raise InputError(f"{file}: {why_no_case(file)}.")
         return mesh_file_facts(file) if is_case(file) else folder_facts(file)
     if file.suffix.lower() in TABLES:
         return table_facts(file)
@@ -95,10 +98,19 @@ def mesh_file_facts(path: Path) -> Record:
         }
         for key, fields in (("node_fields", content.fields), ("cell_fields", content.cell_fields)):
             facts[key] = {
-                name: summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
+                name: _finite_summary(values) | {"components": 1 if values.ndim == 1 else values.shape[1]}
                 for name, values in fields.items()
             }
     return facts
+
+
+def _finite_summary(values: AnyArray) -> Record:
+    """Return least, median and largest value, and how many are not finite, where some are."""
+    known = np.isfinite(values)
+    missing = int(values.size - np.count_nonzero(known))
+    if missing == values.size:
+        return {"least": np.nan, "median": np.nan, "largest": np.nan, "not_finite": missing}
+    return summary(values[known]) | ({"not_finite": missing} if missing else {})
 
 
 def table_facts(path: Path) -> Record:
@@ -132,6 +144,11 @@ def folder_facts(folder: Path) -> Record:
     if not table.exists():
         if (folder / "unfinished.jsonl").exists():
             raise InputError(f"{folder}: its data set is unfinished; run the same swwl make command again.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MeshWarning)  # reading the table warns
+            cases = [] if is_plaid(folder) else case_files(folder)
+        if cases:
+            return table_facts(folder)
         return plaid_facts(folder)
     try:
         content = json.loads((folder / "about.json").read_text(encoding="utf-8"))

@@ -154,7 +154,7 @@ def embed(
     remove_stale(folder)
     columns = {name: own for name, own in keeping_factors(work.kernels).items() if name in work.rows}
     if not columns:
-        raise InputError("The kernel keeps nothing of meshes for a store: use auto, principal, swwl or aswwl.")
+        raise InputError("The kernel keeps nothing about meshes in a store: use auto, principal, swwl or aswwl.")
     key = _settle(work, columns, folder, seed, skip_bad)
     every = []
     for name in columns:

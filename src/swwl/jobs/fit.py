@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,8 @@ from swwl.embedding.stores.store import Store
 from swwl.errors import InputError
 from swwl.evaluation.metadata import HELD_OUT, plain_score
 from swwl.fields.estimator import FieldRegressor
+from swwl.fields.scores import MeshScore
+from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, plain
 from swwl.gp.carried import CarriedPrediction
 from swwl.jobs.check import Finding, check_plan
@@ -243,7 +245,6 @@ def fit_fields(
     Parameters are those of :func:`fit_plan`, and the names of the fields.
     """
     how = options or FitOptions()
-    table = plan.table().drop(columns=plan.targets)
     model = FieldRegressor(
         kernel,
         n_modes=how.n_modes,
@@ -252,6 +253,49 @@ def fit_fields(
         n_jobs=how.n_jobs,
         scaled=list(how.scaled) or None,
     )
+    test = plan.split.test
+
+    def scored(table: pd.DataFrame) -> Iterator[dict[str, MeshScore | None]]:
+        called = case_names(plan.frame[plan.meshes[0]].iloc[plan.split.rows].tolist())
+        known = dict(zip(plan.split.rows, called, strict=True))
+        for row, mesh in zip(test, predicted(model, plan, table, test, how.memory), strict=True):
+            truth = truths(table[plan.meshes[0]].iloc[row], model.field_names_)
+            yield {name: score_mesh(mesh.renamed(known[row]), name, true) for name, true in truth.items()}
+
+    data = fit_to_meshes(model, plan, names, model_path, how, scored)
+    if data["held_out"] is not None:
+        chosen = plan.frame.iloc[test][plan.categories]
+        data["held_out"]["inputs"] |= {name: chosen[name].astype(str).tolist() for name in plan.categories}
+    known: Record = plain(data)
+    model.metadata_ = known
+    return model
+
+
+def fit_to_meshes(
+    model: FieldRegressor | TransientRegressor,
+    plan: FitPlan,
+    names: Sequence[str],
+    model_path: Path,
+    how: FitOptions,
+    scored: Callable[[pd.DataFrame], Iterable[Mapping[str, MeshScore | None]]],
+    what: str = "held-out meshes",
+) -> Record:
+    """Fit a model of fields, or of fields over time, and return what its metadata say of table, rows and scores.
+
+    Parameters
+    ----------
+    model : FieldRegressor or TransientRegressor
+    plan : FitPlan
+    names : sequence of str
+        Of the fields.
+    model_path : Path
+    how : FitOptions
+    scored : callable
+        Takes the table, and yields the scores of every held-out row, by field; None where nothing can be compared.
+    what : str
+        What progress calls these rows.
+    """
+    table = plan.table().drop(columns=plan.targets)
     train, test = plan.split.train, plan.split.test
     with rows_named(plan.frame, plan.path, train):
         model.fit(
@@ -262,27 +306,18 @@ def fit_fields(
             gp_progress=how.progress("Gaussian processes"),
         )
     scores: dict[str, list[Record]] = {name: [] for name in model.field_names_}
-    show = how.progress("held-out meshes") if len(test) else None
-    names = case_names(plan.frame[plan.meshes[0]].iloc[plan.split.rows].tolist())
-    called = dict(zip(plan.split.rows, names, strict=True))
-    for case, mesh in enumerate(predicted(model, plan, table, test, how.memory)):
-        truth = truths(table[plan.meshes[0]].iloc[test[case]], model.field_names_)
-        for name, true in truth.items():
-            found = score_mesh(mesh.renamed(called[test[case]]), name, true)
-            if found is not None:
-                scores[name].append(plain_score(found, case))
+    show = how.progress(what) if len(test) else None
+    for case, found in enumerate(scored(table)):
+        for name, score in found.items():
+            if score is not None:
+                scores[name].append(plain_score(score, case))
         if show is not None:
             show(case + 1, len(test))
     data = about_data(plan, model_path, table, how)
     inputs = table.iloc[train][plan.inputs]
     data["ranges"] = {name: [float(inputs[name].min()), float(inputs[name].max())] for name in plan.inputs}
     data["held_out_scores"] = scores
-    if data["held_out"] is not None:
-        chosen = plan.frame.iloc[test][plan.categories]
-        data["held_out"]["inputs"] |= {name: chosen[name].astype(str).tolist() for name in plan.categories}
-    known: Record = plain(data)
-    model.metadata_ = known
-    return model
+    return data
 
 
 def fit_curves(
@@ -471,7 +506,7 @@ class FitRequest:
 
     def _check_curve(self) -> None:
         if self.targets or self.fields:
-            raise InputError("--target-curve makes a model of its own: fit --target and --target-field separately.")
+            raise InputError("--target-curve makes a separate model: fit --target and --target-field separately.")
         if self.embeddings is not None or self.target_scale is not None or self.scaled or self.rows.fidelity:
             raise InputError(
                 "--embeddings, --log, --target-scale, --scaled and --fidelity do not apply to --target-curve."

@@ -14,7 +14,10 @@ from swwl.embedding.components import Modes, displacement_modes
 from swwl.errors import InputError
 from swwl.formatting import Record
 from swwl.jobs.explain import read_where, training_meshes
+from swwl.jobs.predict import factors_of
+from swwl.mesh.io import as_mesh
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.regression.estimator import RobustGPRegressor
 
 ALONG = ("lattice", "motions", "modes")
@@ -75,10 +78,11 @@ def make_deformation(way: MoveOptions, mesh: Mesh, model: RobustGPRegressor, pat
     }
     for name in sorted(set(MoveOptions._fields) - options[way.along]):
         if getattr(way, name) is not None:
-            raise InputError(f"--{name} does not go with --along {way.along}.")
+            raise InputError(f"--{name} cannot be combined with --along {way.along}.")
     reach: Mapping[str, float] = {} if way.reach is None else {"reach": way.reach}
     if way.along == "modes":
-        return displacement_modes(training_meshes(model, path))
+        known = training_meshes(model, path)
+        return displacement_modes((flattened(as_mesh(one)) for one in known) if mesh.dimension == 2 else known)
     if way.along == "motions":
         if way.group is None:
             raise InputError("--along motions moves the bodies of a group: name it by --group.")
@@ -117,8 +121,19 @@ def read_volume(text: str | None) -> str | tuple[float | None, float | None] | N
     return low, high
 
 
+def mesh_to_move(model: RobustGPRegressor, mesh: Mesh) -> Mesh:
+    """Return the mesh that moves: the plane mesh of one that is one cell thick, where the model learned such ones."""
+    plane = any(getattr(getattr(factor, "embedding_", None), "plane_", False) for factor in factors_of(model))
+    return flattened(mesh) if plane and thin_layer(mesh) is not None else mesh
+
+
 def mesh_with_motion(found: Improvement, start: Mesh) -> Mesh:
-    """Return the better mesh with a field of how far its nodes have moved, (n, d)."""
+    """Return the better mesh with a field of how far its nodes have moved, (n, d); of a layer both sides alike."""
+    layer = thin_layer(start) if found.mesh.dimension < start.dimension else None
+    if layer is not None:
+        moved = layer.lifted(found.mesh.points - layer.points)
+        own = start.points + moved, start.cells, start.fields, found.mesh.name
+        return Mesh(*own, cell_fields=start.cell_fields, groups=start.groups).with_fields({FIELD: moved})
     return found.mesh.with_fields({FIELD: found.mesh.points - start.points})
 
 

@@ -5,6 +5,7 @@ What a user asks for comes as objects, :class:`HoldOut` and :class:`KernelOption
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -22,7 +23,16 @@ from swwl.kernels import ASWWL, SWWL, Categories, Matern52, PrincipalSWWL, Produ
 from swwl.mesh.io.series import Time
 from swwl.regression.candidates import default_kernels
 from swwl.regression.together.levels import Levels, of_level, read_levels
-from swwl.tables.columns import TEXTS, as_numbers, categories_of, kind_of, mesh_columns, reason_against, split_word
+from swwl.tables.columns import (
+    TEXTS,
+    as_numbers,
+    categories_of,
+    is_categories,
+    kind_of,
+    mesh_columns,
+    reason_against,
+    split_word,
+)
 from swwl.tables.laws import bare_name, full_name
 from swwl.tables.places import (
     at_times,
@@ -34,7 +44,7 @@ from swwl.tables.places import (
     require_numbers,
     where,
 )
-from swwl.tables.results import result_columns
+from swwl.tables.results import result_columns, words_of
 from swwl.tables.series import curve_columns, with_files
 
 
@@ -132,7 +142,7 @@ def split_rows(frame: pd.DataFrame, path: Path, how: HoldOut | None = None) -> R
     said = f"column {name!r}: {len(fitted)} rows say train, the other {len(held_out)} are held out"
     missing = np.flatnonzero([word is None for word in words])
     if len(missing):
-        said += f"; {len(missing)} left out that say nothing ({places(frame, path, missing)})"
+        said += f"; {len(missing)} left out without a value ({places(frame, path, missing)})"
     return RowSplit(fitted, held_out, said, name)
 
 
@@ -163,6 +173,10 @@ GRAPH_KERNELS: dict[str, type[SWWL] | type[PrincipalSWWL]] = {"principal": Princ
 KERNELS = ["auto", *GRAPH_KERNELS, "scalars"]
 # With fewer rows the leave-one-out predictions have no variance.
 _FEWEST_ROWS = 5
+# What paths of files look like: with folders, or an ending of letters.
+_PATH = re.compile(r"[/\\]|\w\.[A-Za-z][A-Za-z0-9]{0,7}$")
+# Words that columns of meshes are called by.
+_OF_MESHES = frozenset("mesh meshes graph graphs geometry geometries".split())
 # Why a column is left out that the user calls a result.
 RESULT = "a result of the simulation (--results)"
 
@@ -281,8 +295,9 @@ def plan_fit(
     path : path
         A CSV, Excel or Parquet file.
     targets, meshes, inputs : sequence of str
-        Columns; by default the meshes are those that hold paths of mesh files, the inputs all other numbers and texts
-        of a few kinds. An empty list of inputs means meshes only.
+        Columns; by default the meshes are those that hold paths of mesh files, or of these those among the inputs; the
+        inputs all other numbers and texts of a few kinds. An empty list of inputs means meshes only. A table without
+        meshes, nor paths of anything, is learned from its other columns.
     kernel : {"auto", "principal", "swwl", "aswwl", "scalars"}
     rows : HoldOut, optional
     results : sequence of str
@@ -299,8 +314,9 @@ def plan_fit(
         inputs = None if inputs is None else [full_name(name, columns_of) for name in inputs]
     curves = _curve_columns(frame, path, whole.curve)
     found = [name for name in mesh_columns(frame) if name not in curves]
-    chosen = [] if kernel == "scalars" else list(meshes) or found
-    if kernel != "scalars" and not chosen:
+    chosen = [] if kernel == "scalars" else list(meshes) or [name for name in found if name in (inputs or ())] or found
+    expected = kernel not in ("auto", "scalars") or whole.fields
+    if not chosen and kernel != "scalars" and (expected or _path_columns(frame, curves)):
         raise InputError(
             f"{path}: no column holds paths of meshes; name the column (--mesh), or learn from numbers alone "
             f"(--kernel scalars)."
@@ -320,7 +336,7 @@ def plan_fit(
         require_column(frame, path, how.fidelity, "fidelity")
         if how.fidelity in columns.used or how.fidelity == split.column:
             raise InputError(
-                f"{path}: column {how.fidelity!r} cannot say the fidelity: it is a target, or holds meshes."
+                f"{path}: column {how.fidelity!r} cannot be the fidelity: it is a target, or holds meshes."
             )
         columns.ignored[how.fidelity] = "says how good an answer is (--fidelity)"
     columns.ignored |= dict.fromkeys(_results(frame, path, columns, results), RESULT)
@@ -336,6 +352,19 @@ def plan_fit(
         doubtful = result_columns(fitted[columns.inputs], fitted[list(targets)], [str(name) for name in frame.columns])
     parts = (columns.targets, columns.inputs, columns.categories, columns.ignored)
     return FitPlan(path, frame, chosen, *parts, split, how.time, doubtful, curves, levels)
+
+
+def _path_columns(frame: pd.DataFrame, curves: Sequence[str]) -> list[str]:
+    """Return the columns of texts that look like paths or are called meshes, but hold none; not those of curves."""
+    found = []
+    for name in frame.columns:
+        if name in curves or kind_of(frame[name]) not in TEXTS:
+            continue
+        texts = [str(value).strip() for value in frame[name].dropna()]
+        paths = 2 * sum(bool(_PATH.search(text)) for text in texts) > len(texts) and not is_categories(frame[name])
+        if paths or _OF_MESHES.intersection(words_of(str(name))):
+            found.append(str(name))
+    return found
 
 
 def _curve_columns(frame: pd.DataFrame, path: Path, curve: str | None) -> list[str]:
@@ -373,8 +402,10 @@ def _sort_columns(
 ) -> None:
     """Find the inputs: the requested columns, or all that can be; note why the others are not."""
     for name in dict.fromkeys(wanted or []):
+        if name in columns.meshes:
+            continue
         if name in columns.used:
-            raise InputError(f"{path}: column {name!r} cannot be an input, it is a target or a mesh column already.")
+            raise InputError(f"{path}: column {name!r} cannot be an input, it is a target already.")
         if kind_of(require_column(frame, path, name, "input")) in TEXTS and len(categories_of(frame[name])) > 1:
             columns.categories.append(name)
         else:
@@ -539,7 +570,7 @@ class KernelOptions:
         if self.name == "auto" and given:
             wanted = "principal" if given[0] == "n_components" else "principal, swwl or aswwl"
             raise InputError(
-                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; it goes with --kernel {wanted}."
+                f"{_NOT_FOR_AUTO[given[0]]} does not apply to --kernel auto; use it with --kernel {wanted}."
             )
         return self.name
 
@@ -583,7 +614,7 @@ def make_kernel(options: KernelOptions, plan: FitPlan, *, stored: bool = False) 
         ]
         if options.fields and not any(getattr(part, "fields", ()) for part in parts):
             raise InputError(
-                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; it goes "
+                "--field does not apply to --kernel auto, which compares these meshes by their boundaries; use it "
                 "with --kernel principal, swwl or aswwl."
             )
         return kernels

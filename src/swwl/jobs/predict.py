@@ -14,11 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from swwl.domain.notes import case_notes
+from swwl.domain.notes import case_notes, usual
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
-from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import HELD_OUT, TableData, curve_data_of, data_of, field_data_of
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases
@@ -64,8 +63,9 @@ OUTSIDE = "outside_training_range"
 WHOLE = "whole"
 # Whether a case is like the training cases, and which targets have intervals twice as wide for being less sure.
 SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domain", "domain", "widened")
-# Answers that are less probable than this disagree, if there are so many of them.
-_DISAGREE, _FEWEST_ANSWERS = 0.05, 3
+# Answers that are less probable than this disagree, over all targets of a table together, if there are so many of
+# them; intervals of which this share hold the mean of the training answers say nothing of agreement.
+_DISAGREE, _FEWEST_ANSWERS, _HOLD_ALL = 0.01, 3, 0.95
 # Inputs in training deviations that differ by less than this are the same.
 _SAME = 1e-9
 
@@ -106,14 +106,11 @@ def factors_of(model: Model) -> list[Factor]:
 
 
 def column_kinds(model: Model) -> dict[str, str]:
-    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers", "trend"."""
+    """Return what a model takes from every column that it needs: "graphs", "categories", "rows", "numbers"."""
     kinds = {factor.column: factor.takes for factor in factors_of(model)}
     if model.predicts in ("fields", "series"):
         kinds[model.mesh_column_] = "graphs"
-        return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
-    own = model.regressor_ if model.predicts == "curves" else model
-    kinds |= {name: "numbers" for name in own.stack_.law_inputs if name not in kinds}
-    return kinds | {name: "trend" for name in trend_columns(own) if name not in kinds}
+    return {name: kinds.get(name, "numbers") for name in model.feature_names_in_}
 
 
 def graph_columns(model: Model) -> list[str]:
@@ -146,7 +143,7 @@ def input_columns(model: Model, frame: pd.DataFrame, path: Path) -> pd.DataFrame
         elif kind == "rows":
             columns[name] = require_rows(frame, path, name)
         else:
-            columns[name] = require_numbers(frame, path, name, "the trend" if kind == "trend" else "input")
+            columns[name] = require_numbers(frame, path, name, "input")
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -272,9 +269,7 @@ def case_meshes(model: Model, given: Sequence[str], time: Time | None = None) ->
 
 def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) -> pd.DataFrame:
     """Return a table of one row from mesh files by column and texts NAME=VALUE; all inputs have to be there."""
-    own = model.regressor_ if model.predicts == "curves" else model
-    trend = trend_columns(own) if own.predicts == "numbers" else []
-    wanted = list(dict.fromkeys([*map(str, model.feature_names_in_), *trend]))
+    wanted = [str(name) for name in model.feature_names_in_]
     kinds = column_kinds(model)
     gone = next((file for file in meshes.values() if not is_mesh(file)), None)
     if gone is not None:
@@ -293,7 +288,7 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
             raise InputError(f"{name!r} is given twice.")
         case[name] = text[len(given) + 1 :]
         is_number = abs(pd.to_numeric(case[name], errors="coerce")) <= LARGEST
-        if kinds.get(name) in ("numbers", "trend") and not is_number:
+        if kinds.get(name) == "numbers" and not is_number:
             raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:
@@ -338,6 +333,10 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
         if known is not None:
             vectors = factor.vectors(factor.represent(inputs[factor.column]))
             pairs.append((np.asarray(known, float), np.asarray(vectors, float)))
+    regressor = model.regressor_ if model.predicts == "curves" else model
+    for name, values in regressor.stack_.other_inputs.items() if regressor.predicts == "numbers" else ():
+        unit = float(values.std()) or 1.0
+        pairs.append((values[:, None] / unit, inputs[name].to_numpy(float)[:, None] / unit))
     if not pairs or any(not len(known) for known, _ in pairs):
         return np.zeros(len(inputs), dtype=bool)
     train, given = (np.hstack(parts) for parts in zip(*pairs, strict=True))
@@ -388,21 +387,43 @@ def against_table(
     return rows
 
 
-def domain_words(domain: pd.DataFrame, n_train: int) -> list[str]:
-    """Say in a line or two what the comparison with the training cases found, and where the table says more."""
+def told_of_cases(model: Model, domain: pd.DataFrame) -> list[str]:
+    """Return :func:`domain_words` of cases of a model."""
+    own = model.fields_ if model.predicts == "series" else model
+    n_train = len(own.train_targets_) if own.predicts == "numbers" else own.n_train_
+    return domain_words(domain, n_train, sum(kind == "numbers" for kind in column_kinds(model).values()))
+
+
+def n_unlike(domain: pd.DataFrame) -> int | None:
+    """Return how many cases are known to be unlike the training cases; None where that cannot be told of any.
+
+    >>> n_unlike(pd.DataFrame({"inside": pd.array([False, pd.NA], dtype="boolean")}))
+    1
+    """
+    known = domain["inside"].dropna().astype(bool)
+    return int((~known).sum()) if len(known) else None
+
+
+def domain_words(domain: pd.DataFrame, n_train: int, n_inputs: int = 1) -> list[str]:
+    """Say in a line or two what the comparison with the training cases found, and where the table says more.
+
+    Of what chance brings, with ``n_train`` training cases and ``n_inputs`` columns of numbers, it says that.
+    """
     lines = []
-    if domain["inside"].isna().any():
-        lines.append(
-            f"whether cases are like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
-        )
+    unknown = domain["inside"].isna()
+    if unknown.any():
+        few = f"like the {n_train} training cases cannot be told: at least {FEWEST} are needed"
+        others = "" if unknown.all() else f"the other {int(unknown.sum())} " if unknown.sum() > 1 else "the other "
+        lines.append(f"whether {others}{'case is' if others and unknown.sum() == 1 else 'cases are'} {few}")
     columns = {
         "outside": f"column {OUTSIDE}",
         "unlike": f"columns {INSIDE} and {DOMAIN}",
         "meshing": f"column {DOMAIN}",
         "widened": f"column {WIDENED}",
     }
-    notes = case_notes(domain)
-    return lines + [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    notes = case_notes(domain, usual(domain, n_train, n_inputs))
+    told = [f"{text}: see {columns[kind]}" if kind in columns else text for kind, text in notes.items()]
+    return told + lines if unknown.any() and not unknown.all() else lines + told
 
 
 def _truth(model: RobustGPRegressor, frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
@@ -421,9 +442,11 @@ def answers_agree(
 ) -> list[Record]:
     """Test, for every target that a table holds, whether its answers agree with the model as training cases do.
 
-    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself.
+    Rows that the model was ``fitted`` to, (M,), are passed over: it agrees with them by itself. ``agree`` is None where
+    nothing disagrees, but errors that small mean nothing, and ``why`` says the reason: predictions that are worse than
+    the mean of the answers, or intervals so wide that they hold the mean of the training answers, too.
     """
-    rows = []
+    rows: list[Record] = []
     apart = np.zeros(len(frame), dtype=bool) if fitted is None else fitted
     left_out = widened(model.leave_one_out(), model.domain_reference()).columns()
     for k, name in enumerate(model.target_names_):
@@ -433,8 +456,23 @@ def answers_agree(
             own = prediction.column(k).take(known)
             trained = np.isfinite(model.train_targets_[:, k])
             p = agreement(truth[known], own, model.train_targets_[trained, k], left_out.column(k).take(trained))
-            rows.append({"target": name, "n": len(known), "p_value": p, "agree": p > _DISAGREE})
+            why = _says_nothing(truth[known], own, float(model.train_targets_[trained, k].mean()))
+            rows.append({"target": name, "n": len(known), "p_value": p, "agree": None if why else True, "why": why})
+    for row in rows:
+        if row["p_value"] * len(rows) <= _DISAGREE:
+            row |= {"agree": False, "why": ""}
     return rows
+
+
+def _says_nothing(y: NDArray[np.float64], prediction: Prediction, usual: float) -> str:
+    """Say why answers that do not disagree with predictions do not agree with them either; nothing where they do."""
+    q2 = scores.score(y, prediction).q2
+    if q2 < 0:
+        return f"predictions are worse than the mean of these answers (Q² {q2:.2f})"
+    lower, upper = prediction.interval(0.95)
+    if ((lower <= usual) & (usual <= upper)).mean() >= _HOLD_ALL:
+        return "intervals are so wide that they hold the mean of the training answers as well"
+    return ""
 
 
 TABLE = "predictions.csv"  # beside the meshes
@@ -498,7 +536,7 @@ class Predicted(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked of predicted fields besides: numbers of all fields of nodes, and bands of whole fields.
+    """What is asked of predicted fields besides: numbers of all fields, and bands of whole fields.
 
     With ``whole``, meshes get NAME_lower95_whole and NAME_upper95_whole, too, the bounds of bands that hold whole
     fields; and the table NAME_whole, 1 where the band holds the true field and 0 where it does not.
@@ -650,11 +688,9 @@ def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64], times: int = 1
 
 
 def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
-    """Return numbers derived from the fields of nodes, with their uncertainty, from samples of the fields."""
+    """Return numbers derived from the fields, with their uncertainty, from samples of the fields."""
     columns = {}
     for one in cases.models:
-        if one.kind.on_cells:
-            continue
         name, names = one.kind.name, DERIVED if one.kind.single else ("largest", "mean_size")
         found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
@@ -666,7 +702,7 @@ def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray
 def asked_numbers(
     cases: FieldCases, asked: Sequence[LinearNumber], level: float = 0.95
 ) -> tuple[list[Record], dict[str, dict[int, str]]]:
-    """Return values at places and forces on groups, of all fields of nodes, and which rows have none, and why.
+    """Return values at places and forces on groups, of all fields, and which rows have none, and why.
 
     Returns
     -------
@@ -677,9 +713,7 @@ def asked_numbers(
         As :meth:`swwl.fields.model.FieldCases.numbers` returns it.
     """
     rows, lacks = list[Record](), dict[str, dict[int, str]]()
-    models = [one for one in cases.models if not one.kind.on_cells]
-    if not models:
-        raise InputError("All fields of the model are fields of cells; numbers are derived from fields of nodes.")
+    models = cases.models
     numbers = {one.kind.name: [number for number in asked if _applies(number, one.kind)] for one in models}
     for number in asked:  # a force that no field has is refused, with what the first of them lacks
         if isinstance(number, ForceOn) and not any(number in own for own in numbers.values()):
@@ -791,7 +825,7 @@ def _place(text: str) -> tuple[float, ...]:
 
 
 def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.DataFrame:
-    """Return all fields of nodes along a line through the mesh of one case: x, y, z, distance, and NAME_mean, ….
+    """Return all fields along a line through the mesh of one case: x, y, z, distance, and NAME_mean, ….
 
     Parameters
     ----------
@@ -803,14 +837,11 @@ def line_table(model: FieldRegressor, frame: pd.DataFrame, line: Line) -> pd.Dat
     cases = model.cases(input_columns(model, frame, Path("case")))
     columns: dict[str, NDArray[np.float64]] = {}
     for one in cases.models:
-        if not one.kind.on_cells:
-            found = cases.along_line(line, field=one.kind.name)
-            columns |= {str(name): found[name].to_numpy() for name in found if name in ("distance", "x", "y", "z")}
-            for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
-                own = [name for name in found if str(name).split("_")[0] == part]
-                columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
-    if not columns:
-        raise InputError("All fields of the model are fields of cells; lines lead through fields of nodes.")
+        found = cases.along_line(line, field=one.kind.name)
+        columns |= {str(name): found[name].to_numpy() for name in found if name in ("distance", "x", "y", "z")}
+        for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
+            own = [name for name in found if str(name).split("_")[0] == part]
+            columns |= {f"{one.kind.name}_{name.replace(part, key, 1)}": found[name].to_numpy() for name in own}
     return pd.DataFrame(columns)
 
 

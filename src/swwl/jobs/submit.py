@@ -41,7 +41,7 @@ def outputs_of(model: Model) -> dict[str, bool]:
     Components of vectors are numbered.
     """
     if model.predicts == "curves":
-        raise InputError(f"{model.curve_!r} is a curve, which a submission has no place for.")
+        raise InputError(f"{model.curve_!r} is a curve, which a submission cannot hold.")
     if model.predicts == "numbers":
         return dict.fromkeys(model.target_names_, False)
     found: dict[str, bool] = {}

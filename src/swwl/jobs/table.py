@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from swwl.datasets.plaid import is_plaid, load_plaid
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
+from swwl.mesh.io.foam.case import is_set_up, why_no_case
 from swwl.mesh.io.formats import READERS, is_mesh
 from swwl.storage.memory import Memory
 from swwl.tables.read import read_table_file
@@ -18,6 +20,7 @@ from swwl.tables.read import read_table_file
 CACHE_FOLDER = ".swwl-cache"
 # Columns that swwl select and swwl suggest add to those of a table.
 CHOSEN = ("rank", "score", "why")
+_MOST_NAMED = 3
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -44,15 +47,22 @@ def case_files(folder: Path) -> list[Path]:
     Of files with one name but for their endings, results are taken before what a solver was given: ``part.frd``, not
     ``part.inp``.
     """
-    found = []
+    found, bare = [], []
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not is_mesh(entry) and is_set_up(entry):
+            bare.append(f"{entry.name} ({why_no_case(entry)})")
             continue
         if entry.is_dir() and not is_mesh(entry):
             inside = _meshes(sorted(entry.iterdir()))
             found += inside if len(inside) == 1 else []
         else:
             found.append(entry)
+    if bare:
+        some = "; ".join(bare[:_MOST_NAMED]) + ("; …" if len(bare) > _MOST_NAMED else "")
+        text = f"{folder}: {len(bare)} case folder{'s are' if len(bare) > 1 else ' is'} left out: {some}."
+        warnings.warn(text, MeshWarning, stacklevel=2)
     return _meshes(found)
 
 

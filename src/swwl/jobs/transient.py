@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from swwl.errors import CaseWarning, InputError
-from swwl.evaluation.metadata import plain_score
 from swwl.fields.scores import MeshScore, pooled
 from swwl.fields.transient import TransientRegressor
 from swwl.formatting import Record, plain
 from swwl.jobs.describe import series_model_facts
-from swwl.jobs.fit import FitOptions, Kernel, WrittenModel, about_data
+from swwl.jobs.fit import FitOptions, Kernel, WrittenModel, fit_to_meshes
 from swwl.jobs.plan import FitPlan
 from swwl.jobs.predict import (
     FITTED,
@@ -44,31 +43,17 @@ def fit_series(
     how = options or FitOptions()
     if how.scaled:
         raise InputError("--scaled does not apply to fields over time.")
-    table = plan.table().drop(columns=plan.targets)
     model = TransientRegressor(kernel, n_modes=how.n_modes, random_state=how.seed, n_jobs=how.n_jobs)
-    train, test = plan.split.train, plan.split.test
-    with rows_named(plan.frame, plan.path, train):
-        model.fit(
-            table.iloc[train],
-            list(names),
-            memory=how.memory,
-            progress=how.progress("meshes"),
-            gp_progress=how.progress("Gaussian processes"),
-        )
-    scores: dict[str, list[Record]] = {name: [] for name in model.field_names_}
-    called = case_names(plan.frame[plan.meshes[0]].iloc[test].tolist())
-    show = how.progress("held-out series") if len(test) else None
-    for case, row in enumerate(test):
-        with rows_named(plan.frame, plan.path, test[case : case + 1]):
-            for name, score in score_series(model, table.iloc[[row]], called[case]).items():
-                scores[name].append(plain_score(score, case))
-        if show is not None:
-            show(case + 1, len(test))
-    data = about_data(plan, model_path, table, how)
-    inputs = table.iloc[train][plan.inputs]
-    data["ranges"] = {name: [float(inputs[name].min()), float(inputs[name].max())] for name in plan.inputs}
-    data["held_out_scores"] = scores
-    model.metadata_ = plain(data)
+    test = plan.split.test
+
+    def scored(table: pd.DataFrame) -> Iterator[dict[str, MeshScore]]:
+        called = case_names(plan.frame[plan.meshes[0]].iloc[test].tolist())
+        for case, row in enumerate(test):
+            with rows_named(plan.frame, plan.path, test[case : case + 1]):
+                found = score_series(model, table.iloc[[row]], called[case])
+            yield found
+
+    model.metadata_ = plain(fit_to_meshes(model, plan, names, model_path, how, scored, "held-out series"))
     return model
 
 
@@ -109,7 +94,7 @@ def check_series_folder(folder: Path, files: Sequence[Path], force: bool) -> Non
     """Refuse a folder that holds files of these names already."""
     there = next((file for file in files if file.exists() or file.with_suffix("").exists()), None)
     if there is not None and not force:
-        raise InputError(f"{there} is there already; choose another folder than {folder}, or --force.")
+        raise InputError(f"{there} already exists; choose another folder than {folder}, or --force.")
 
 
 def times_of_text(text: str) -> list[float]:

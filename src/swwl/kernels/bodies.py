@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.embedding.bodies import INNER, BodyEmbedding
+from swwl.embedding.bodies import INNER, RESISTANCE, BodyEmbedding
 from swwl.errors import InputError
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName
@@ -32,8 +32,9 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 class GroupMeasures(KeptComponents):
     """Numbers of named groups of a mesh, with a range for each: how many bodies, where, how large, how they lie.
 
-    See :func:`swwl.mesh.shape.bodies.body_numbers`. Numbers that do not vary over the training set have no range, and
-    groups that some of the training meshes lack are left out.
+    See :func:`swwl.mesh.shape.bodies.body_numbers`, and, for how hard it is to get through the part from one group to
+    another, :func:`swwl.mesh.shape.conduction.resistance`. Numbers that do not vary over the training set have no
+    range, and groups that some of the training meshes lack are left out.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class GroupMeasures(KeptComponents):
     groups : sequence of str or None
         Names or shell patterns such as ``"body*"``; what one of them means is taken together. None stands for the
         connected parts of the boundary inside the outer one.
+    pairs : sequence of (str, str)
+        Names or patterns of groups that share no node: the resistance from one to the other counts, too.
     merge_nodes : bool
         Make nodes of a mesh at the same place one, see :meth:`swwl.Mesh.merged`.
     n_jobs : int or None
@@ -67,11 +70,13 @@ class GroupMeasures(KeptComponents):
         column: str = "graph",
         *,
         groups: Sequence[str | None] = (),
+        pairs: Sequence[tuple[str, str]] = (),
         merge_nodes: bool = False,
         n_jobs: int | None = None,
     ):
         self.column = column
         self.groups = groups
+        self.pairs = pairs
         self.merge_nodes = merge_nodes
         self.n_jobs = n_jobs
 
@@ -86,7 +91,9 @@ class GroupMeasures(KeptComponents):
 
     def make_embedding(self) -> BodyEmbedding:
         """Return an unfitted table of the numbers of groups."""
-        return BodyEmbedding(tuple(self.groups), merge_nodes=self.merge_nodes, n_jobs=self.n_jobs)
+        return BodyEmbedding(
+            tuple(self.groups), pairs=tuple(self.pairs), merge_nodes=self.merge_nodes, n_jobs=self.n_jobs
+        )
 
     def n_parts(self) -> int:
         """One."""
@@ -137,6 +144,9 @@ class GroupMeasures(KeptComponents):
                 if what == "bodies":
                     of = "" if group == INNER else f" in {group!r}"
                     texts[f"{_counted(own[k])}{of} where training cases have {_range(low[k], high[k])}"] = None
+                elif what == RESISTANCE:
+                    way = "narrower or longer" if own[k] > high[k] else "wider or shorter"
+                    texts[f"the way from {group} is {way} than in any training case"] = None
                 else:
                     texts[f"{group!r} {_OTHERWISE.get(what[:3], 'lies otherwise')} than in any training case"] = None
             if left > _ELSEWHERE:

@@ -32,6 +32,8 @@ class Scalar(Numeric):
     ----------
     column : str
         Name of a column of numbers, standardized on the training set.
+    log : bool
+        Take the logarithm of the column.
 
     Examples
     --------
@@ -97,7 +99,9 @@ class Elliptic(Product):
         raise InputTypeError("An elliptic kernel cannot be multiplied: name the other columns among its parts.")
 
     def __repr__(self) -> str:
-        parts = [repr(factor.column if isinstance(factor, Scalar) else factor) for factor in self.factors]
+        parts = [
+            repr(factor.column if isinstance(factor, Scalar) and not factor.log else factor) for factor in self.factors
+        ]
         parts += [f"correlation={self.correlation!r}"] * (self.correlation != "matern52")
         return f"Elliptic({', '.join(parts)})"
 
@@ -109,7 +113,7 @@ class Elliptic(Product):
         if not self.factors:
             raise InputError("An elliptic kernel needs at least one part, such as Elliptic(SWWL('mesh'), 'speed').")
         get_correlation(self.correlation)
-        self.factors = [Scalar(f.column) if isinstance(f, Numeric) and not isinstance(f, Scalar) else f
+        self.factors = [Scalar(f.column, log=f.log) if isinstance(f, Numeric) and not isinstance(f, Scalar) else f
                         for f in self.factors]  # fmt: skip
         for factor in self.factors:
             if factor.get_params(deep=False).get("n_components") == "auto":

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
-from swwl.mesh.groups import matching
+from swwl.mesh.groups import chosen_groups, matching, united
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened, thin_layer
 from swwl.mesh.shape.bodies import body_numbers, find_bodies, n_own_numbers
+from swwl.mesh.shape.conduction import resistance
 from swwl.mesh.shape.skin import Skin, skin
 
 # So many meshes are looked at, spread over the column.
@@ -25,6 +28,8 @@ _MOST_BODIES = 100
 _MOST_GROUPS = 8
 # Numbers of groups that vary by less show how curved skins were meshed.
 _LEAST_SPREAD = 2e-3
+# Groups are apart by this part of the diagonal; resistances that vary by less show how parts were meshed.
+_LEAST_GAP, _LEAST_RESISTANCE = 1e-3, 0.02
 _NUMBER = re.compile(r"[\s_.-]*\d+$")
 
 
@@ -37,10 +42,13 @@ class NamedParts(NamedTuple):
         Those that vary from mesh to mesh.
     sets : list of str or None
         Those with several bodies in some mesh; None for the inner parts of the boundary of meshes without groups.
+    pairs : list of (str, str)
+        The two groups that are farthest apart, if the resistance between them varies from mesh to mesh.
     """
 
     single: list[str]
     sets: list[str | None]
+    pairs: list[tuple[str, str]]
 
 
 def named_parts(values: pd.Series, *, merge_nodes: bool = False, first: Mesh | None = None) -> NamedParts:
@@ -64,7 +72,7 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False, first: Mesh | N
     >>> sides = ([0, 1], [1, 2])
     >>> meshes = [Mesh(square, [[0, 1, 2], [0, 2, 3]], groups={"held": [a], "all": [0, 1, 2, 3]}) for a in sides]
     >>> named_parts(pd.Series(meshes))
-    NamedParts(single=['held'], sets=[])
+    NamedParts(single=['held'], sets=[], pairs=[])
     """
     rows = np.unique(np.linspace(0, len(values) - 1, min(_LOOKED_AT, len(values))).round().astype(int))
     seen: list[tuple[Mesh, Skin]] = []
@@ -73,12 +81,12 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False, first: Mesh | N
             mesh = first if first is not None and not seen else plane_mesh(values.iloc[row], merge_nodes)
             found = skin(mesh)
         except InputError:
-            return NamedParts([], [])  # a graph, or what cannot be read, which is told when it is embedded
+            return NamedParts([], [], [])  # a graph, or what cannot be read, which is told when it is embedded
         seen.append((mesh, found))
         if not mesh.groups and not found.parts.any():
-            return NamedParts([], [])
+            return NamedParts([], [], [])
     if len({mesh.dimension for mesh, _ in seen}) != 1:
-        return NamedParts([], [])
+        return NamedParts([], [], [])
     patterns: Sequence[str | None] = _patterns([mesh for mesh, _ in seen]) or [None]
     spreads, sets = dict[str, float](), list[str | None]()
     for pattern in patterns:
@@ -99,7 +107,31 @@ def named_parts(values: pd.Series, *, merge_nodes: bool = False, first: Mesh | N
             spreads[pattern] = float(spread)
     best = sorted(spreads, key=lambda name: -spreads[name])[:_MOST_GROUPS]
     varying = [name for name in sets if name is None or name in best]
-    return NamedParts([name for name in spreads if name in best], varying[:2])
+    pairs = _far_apart([name for name in patterns if name is not None], [mesh for mesh, _ in seen])
+    return NamedParts([name for name in spreads if name in best], varying[:2], pairs)
+
+
+def _far_apart(patterns: Sequence[str], meshes: Sequence[Mesh]) -> list[tuple[str, str]]:
+    """Return the two groups that are farthest apart; none if the way from one to the other is the same everywhere."""
+
+    def gap(one: str, other: str) -> float:
+        found = np.inf
+        for mesh in meshes:
+            first, second = (
+                united(chosen_groups(mesh.groups, name).values(), mesh.cells).nodes for name in (one, other)
+            )
+            if not len(first) or not len(second) or len(np.intersect1d(first, second)):
+                return 0.0
+            away = cKDTree(mesh.points[first]).query(mesh.points[second])[0].min()
+            found = min(found, away / np.linalg.norm(np.ptp(mesh.points, axis=0)))
+        return float(found)
+
+    gaps = {pair: gap(*pair) for pair in combinations(patterns[:_MOST_GROUPS], 2)}
+    best = max(gaps, key=lambda pair: gaps[pair], default=None)
+    if best is None or gaps[best] < _LEAST_GAP or meshes[0].dimension < 2:
+        return []
+    spread = float(np.std([resistance(mesh, *best) for mesh in meshes]))
+    return [best] if spread > _LEAST_RESISTANCE else []
 
 
 def plane_mesh(item: object, merge_nodes: bool = False, group: str | None = None) -> Mesh:

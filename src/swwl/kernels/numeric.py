@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import skew
 
 from swwl.embedding.distances import half_squares_back
 from swwl.embedding.linear import Linear
@@ -23,6 +24,26 @@ from swwl.storage.checks import Names, Positive, Shape, Squarable
 from swwl.storage.modelfile import storable
 from swwl.tables.inputs import LARGEST
 
+# Of the largest to the smallest value of a column over decades, and by how much less skew its logarithm is.
+_RATIO, _LESS_SKEW = 20.0, 0.5
+# Stands for zero in logarithms.
+_LEAST = float(np.finfo(float).tiny)
+
+
+def over_decades(values: Any) -> bool:
+    """Whether the logarithm of a column is the number to learn from: positive, over decades, and more even.
+
+    Examples
+    --------
+    >>> over_decades([1e-3, 1e-2, 0.1, 1.0, 10.0]), over_decades([1, 2, 3, 4, 5]), over_decades([0.0, 1e-3, 9.0])
+    (True, False, False)
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if len(numbers) < 3 or not np.isfinite(numbers).all() or not 0 < _RATIO * numbers.min() < numbers.max():
+        return False
+    plain, logarithm = (abs(float(skew(own))) for own in (numbers, np.log(numbers)))
+    return logarithm + _LESS_SKEW < plain
+
 
 class Numeric(Factor):
     """A factor on a numeric column; subclasses are its correlation.
@@ -31,11 +52,13 @@ class Numeric(Factor):
     ----------
     column : str
         Name of a column of numbers.
+    log : bool
+        Take the logarithm of the column, which must be positive in the training set.
 
     Attributes
     ----------
     mean_, spread_ : float
-        Mean and standard deviation of the training column (one where it is constant).
+        Mean and standard deviation of the training column, or its logarithm (one where it is constant).
     """
 
     takes = "numbers"
@@ -44,12 +67,18 @@ class Numeric(Factor):
     mean_: Squarable
     spread_: Positive
 
-    def __init__(self, column: str):
+    def __init__(self, column: str, *, log: bool = False):
         self.column = column
+        self.log = log
 
     def fit(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Learn mean and spread; return the standardized column, shape (N,)."""
         numbers = self._numbers(values)
+        if self.log and not (numbers > 0).all():
+            row = int(np.argmax(numbers <= 0))
+            error = InputError(f"column {self.column!r} holds {numbers[row]:g}, but a logarithm needs positive values.")
+            raise error.of_item(row, f"Row {row}")
+        numbers = self._scaled(numbers)
         self.mean_ = float(numbers.mean())
         spread = float(numbers.std())
         self.spread_ = spread if spread > 1e-12 * max(1e-300, np.abs(numbers).max()) else 1.0
@@ -57,15 +86,15 @@ class Numeric(Factor):
 
     def represent(self, values: object, progress: Progress | None = None, **options: Any) -> NDArray[np.float64]:
         """Standardize a column by the training set's mean and spread, shape (N,)."""
-        return (self._numbers(values) - self.mean_) / self.spread_
+        return (self._scaled(self._numbers(values)) - self.mean_) / self.spread_
 
     def blocks(self, first: NDArray[np.float64], second: NDArray[np.float64] | None = None) -> list[Block]:
         """Return absolute differences, on demand."""
         return [RowDistances(first[:, None], None if second is None else second[:, None])]
 
     def source(self) -> Any:
-        """Return the column: all factors standardize it in the same way."""
-        return "numbers", self.column
+        """Return the column, and whether of its logarithm: all factors standardize it in the same way."""
+        return "numbers", self.column, self.log
 
     def vectors(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the standardized column, (N, 1)."""
@@ -73,7 +102,9 @@ class Numeric(Factor):
 
     def linear(self, value: object) -> Linear:
         """Return the standardized number, (1,)."""
-        return Linear(self.represent([value]), lambda gradient: gradient[0] / self.spread_)
+        step = float(self._numbers([value])[0]) if self.log else 1.0
+        per_unit = self.spread_ * (max(step, _LEAST) if self.log else 1.0)
+        return Linear(self.represent([value]), lambda gradient: gradient[0] / per_unit)
 
     def of_row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standardized number as it is, (1,)."""
@@ -87,7 +118,8 @@ class Numeric(Factor):
 
     def numbers(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the column in its own units, (N,)."""
-        return rows * self.spread_ + self.mean_
+        found = rows * self.spread_ + self.mean_
+        return np.exp(found) if self.log else found
 
     def correlations(self) -> list[CorrelationName]:
         """Return the correlation's name."""
@@ -96,6 +128,10 @@ class Numeric(Factor):
     def units(self) -> NDArray[np.float64]:
         """Return the spread of the training column: one unit of standardized distance."""
         return np.array([self.spread_])
+
+    def _scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers or their logarithms; what is not positive is as far from all others as numbers can tell."""
+        return np.log(np.maximum(numbers, _LEAST)) if self.log else numbers
 
     def _numbers(self, values: Any) -> NDArray[np.float64]:
         try:
@@ -129,6 +165,8 @@ class Matern52(Numeric):
     ----------
     column : str
         Name of a column of numbers, standardized on the training set.
+    log : bool
+        Take the logarithm of the column.
 
     Examples
     --------
@@ -147,6 +185,8 @@ class Matern32(Numeric):
     ----------
     column : str
         Name of a column of numbers, standardized on the training set.
+    log : bool
+        Take the logarithm of the column.
     """
 
     name = "matern32"
@@ -160,6 +200,8 @@ class Gaussian(Numeric):
     ----------
     column : str
         Name of a column of numbers, standardized on the training set.
+    log : bool
+        Take the logarithm of the column.
     """
 
     name = "gaussian"
@@ -173,6 +215,8 @@ class Power(Numeric):
     ----------
     column : str
         Name of a column of numbers, standardized on the training set.
+    log : bool
+        Take the logarithm of the column.
     alpha : float
         Exponent in (0, 2].
 
@@ -182,8 +226,8 @@ class Power(Numeric):
     [('power', 1.9)]
     """
 
-    def __init__(self, column: str, alpha: float = 1.9):
-        self.column = column
+    def __init__(self, column: str, alpha: float = 1.9, *, log: bool = False):
+        super().__init__(column, log=log)
         self.alpha = alpha
 
     def correlations(self) -> list[CorrelationName]:

@@ -256,7 +256,7 @@ class Mesh(Frozen):
             raise InputError(f"{pattern!r} means groups of faces and of cells, one kind is expected: {found}.")
         group = united(chosen.values(), self.cells) if chosen else None
         if group is None or not group.size:
-            what = "holds nodes alone, which no cells join" if group is None else "is empty"
+            what = "holds only nodes that no cells join" if group is None else "is empty"
             others = [f"{name} ({one.words})" for name, one in self.groups.items() if one.kind != "nodes" and one.size]
             raise InputError(f"Group {pattern!r} {what}; groups of faces or cells: {', '.join(others) or 'none'}.")
         return group

@@ -52,7 +52,7 @@ class ImportanceDisplay(Display):
     ) -> ImportanceDisplay:
         """Draw what matters; no data is needed.
 
-        The share of the variance that goes when an input is averaged out, where a fit by ``swwl fit`` has it, and
+        The share of the variance that is lost when an input is averaged out, where a fit by ``swwl fit`` has it, and
         otherwise how short the ranges are, one on average.
 
         Parameters
@@ -69,9 +69,7 @@ class ImportanceDisplay(Display):
         name, data = estimator.target_names_[k], data_of(estimator)
         shares = {row.input: row.share for row in (data.variance_shares if data else []) if row.target == name}
         if shares:
-            return cls(pd.Series(shares), name, most, "share of the variance that goes when it is averaged out").plot(
-                ax
-            )
+            return cls(pd.Series(shares), name, most, "share of the variance lost when it is averaged out").plot(ax)
         table = scores.importance_table(estimator)
         return cls(table.iloc[:, min(k, table.shape[1] - 1)], estimator.target_names_[k], most).plot(ax)
 

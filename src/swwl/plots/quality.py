@@ -327,7 +327,7 @@ class EffectDisplay(Display):
         ax : matplotlib axis, optional
         """
         if estimator.kernel is None:
-            raise InputError("The model needs a kernel of its own, such as SWWL('mesh') * Matern52('speed').")
+            raise InputError("The model needs a kernel that is named, such as SWWL('mesh') * Matern52('speed').")
         rows = []
         for quantiles in n_quantiles:
             for projections in n_projections:

@@ -70,7 +70,7 @@ class SlopesDisplay(Display):
         ax.grid(axis="y", visible=False)
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set_xlabel(f"change of {words(self.name)}, with 95 % intervals")
-        ax.set_title("what a change of one input brings")
+        ax.set_title("effect of changing one input")
 
 
 def _step(name: str, kind: str, step: float) -> str:

@@ -30,6 +30,7 @@ from swwl.kernels import (
 from swwl.kernels.base import Factor
 from swwl.kernels.elliptic import Scalar
 from swwl.kernels.named import named_parts, plane_mesh
+from swwl.kernels.numeric import over_decades
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.shape.skin import skin
 from swwl.tables.columns import kind_of, require_meshes
@@ -42,15 +43,15 @@ WORDS = {
     "skin": "the boundary with its normals",
     "skin, smooth": "the boundary with its normals, for answers without kinks",
     "edges and corners": "sizes of the part, and where its boundary bends: edges, corners, holes",
-    "faces and skin": "sizes of the part, how much of its boundary looks where, and the boundary with its normals",
+    "faces and skin": "sizes of the part, how much boundary faces each direction, and the boundary with its normals",
     "skin, few ranges": "the boundary with its normals by a single range: safe with few cases",
     "named groups": "sizes of the part, and where its named groups are, how large and how many",
     "named groups and skin": "where named groups are, how large and how many, and the boundary with its normals",
     "bodies": "sets of bodies, each with what surrounds it, whatever their number",
     "nodes, smooth": "attributes of nodes averaged over neighbors, for answers without kinks",
-    "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each by itself",
+    "nodes by iteration": "attributes of nodes, averaged over near and over farther neighbors, each separately",
     "far nodes, edges, summaries": "far averages of nodes, differences along edges, and plain numbers",
-    "scaled nodes, edges, summaries": "nodes whose attributes all count alike, differences along edges, plain numbers",
+    "scaled nodes, edges, summaries": "nodes whose attributes count equally, differences along edges, plain numbers",
     "nodes, few ranges": "nodes, averaged over near and over farther neighbors, one range each: safe with few cases",
     "numbers": "all numbers together",
     "numbers, smooth": "all numbers together, for answers without kinks",
@@ -91,7 +92,8 @@ def default_kernels(
 ) -> dict[str, Product]:
     """Return the candidates for a table of inputs, by name.
 
-    Columns of numbers and of pandas' type "category" are in all of them; whether to learn from other texts is for the
+    Columns of numbers and of pandas' type "category" are in all of them, positive numbers over decades by their
+    logarithms; whether to learn from other texts is for the
     user to say. Columns of meshes get the skin and the measures of a part in several combinations; columns of graphs
     without cells their nodes and edges.
 
@@ -113,9 +115,10 @@ def default_kernels(
     Elliptic('speed', 'load', correlation='gaussian')
     """
     numbers, graphs, others = _sorted_columns(table)
-    scalars = [Scalar(name) for name in numbers]
+    decades = {name: over_decades(column(table, name)) for name in numbers}
+    scalars = [Scalar(name, log=decades[name]) for name in numbers]
     if not graphs:
-        plain = Product(*map(Matern52, numbers), *map(Categories, others))
+        plain = Product(*(Matern52(name, log=decades[name]) for name in numbers), *map(Categories, others))
         return {
             "numbers": Elliptic(*scalars, *map(Categories, others)),
             "numbers, smooth": Elliptic(*map(clone, scalars), *map(Categories, others), correlation="gaussian"),
@@ -155,15 +158,17 @@ def _on_groups(
 ) -> dict[str, list[Factor]]:
     """Return the parts of candidates that see the named groups of meshes, and bodies; none where they tell nothing."""
     merge = bool(options.get("merge_nodes", False))
-    single, sets = named_parts(values, merge_nodes=merge, first=None if merge else first)
+    single, sets, pairs = named_parts(values, merge_nodes=merge, first=None if merge else first)
     counted = [*single, *(group for group in sets if group is None)]
-    where: list[Factor] = [GroupMeasures(name, groups=counted, **options)] if counted else []
+    held = counted or [group for pair in pairs for group in pair]
+    where: list[Factor] = [GroupMeasures(name, groups=held, pairs=pairs, **options)] if held else []
     found: dict[str, list[Factor]] = {}
     if sets:
-        pairs = [(group, together) for group in sets for together in (False, True)]
-        bodies = [BodySets(name, group=group, together=together, **options) for group, together in pairs]
+        bodies = [
+            BodySets(name, group=group, together=together, **options) for group in sets for together in (False, True)
+        ]
         found["bodies"] = [*map(clone, where), *bodies]
-    if single:
+    if single or pairs:
         found["named groups"] = [PartMeasures(name, measures=("sizes",), **options), *where]
         found["named groups and skin"] = [skin_part, *map(clone, where)]
     return found
@@ -191,7 +196,8 @@ def shape_factors(table: pd.DataFrame, n_components: int, **options: Any) -> lis
         with_skin = _with_skin(table[name], name, options.get("group")) is not None
         kind, given = ("mesh", _SKIN) if with_skin else ("graph", dict[str, Any]())
         factors.append(_factor(name, n_components, kind, given, options))
-    return [*factors, *map(Scalar, numbers), *map(Categories, others)]
+    scalars = [Scalar(name, log=over_decades(column(table, name))) for name in numbers]
+    return [*factors, *scalars, *map(Categories, others)]
 
 
 def _factor(
@@ -228,13 +234,23 @@ def _sorted_columns(table: pd.DataFrame) -> tuple[list[str], list[str], list[str
         else:
             odd = next((value for value in values if isinstance(value, str)), values.iloc[0])
             raise InputError(
-                f"Column {name!r} holds {odd!r}, neither numbers nor meshes, and has no kernel; drop it, or name the "
-                f"columns to use: kernel=SWWL('mesh') * Matern52('speed') or, for texts of a few kinds, "
-                f"kernel=SWWL('mesh') * Categories({name!r})."
+                f"Column {name!r} holds {odd!r}, neither numbers nor meshes, and has no kernel; for texts of a few "
+                f"kinds t[{name!r}] = t[{name!r}].astype('category') makes categories of them; otherwise drop it, or "
+                f"name the columns to use by a kernel, such as kernel={_example(table, name)}."
             )
     if not (numbers or graphs or categories):
         raise InputError("The table has no columns to learn from.")
     return numbers, graphs, categories
+
+
+def _example(table: pd.DataFrame, name: str) -> str:
+    """Return a kernel on the columns of a table that have one, and another on a column of texts, as it is written."""
+    kinds = {str(other): kind_of(column(table, other)) for other in table.columns if other != name}
+    written = {"meshes": "SWWL", "numbers": "Matern52"}
+    return " * ".join(
+        [*(f"{written[kind]}({other!r})" for other, kind in kinds.items() if kind in written)][:2]
+        + [f"Categories({name!r})"]
+    )
 
 
 def _with_skin(values: pd.Series, name: str, group: str | None = None) -> Mesh | None:

@@ -1,4 +1,4 @@
-r"""How much of the variance of predictions goes when an input is averaged out: what matters, whatever its range.
+r"""How much of the variance of predictions is lost when an input is averaged out: what matters, whatever its range.
 
 A range says how fast an answer changes, not by how much: an input with a long range may change the answer by a factor
 of three over its values. With :math:`x_j'` drawn anew from the training rows and all else as it is,
@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.domain.verdict import number_columns
-from swwl.regression.stack import Represented, Stack, columns_of, law_values, some_rows
+from swwl.regression.stack import Represented, Stack, law_values, some_rows
 
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
@@ -41,16 +41,15 @@ def variance_shares(stack: Stack, n: int, seed: int = 0) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame or None
-        ``target``, ``input``, ``share`` and ``error``, its standard error; None where the trend needs columns that the
-        kernels do not have.
+        ``target``, ``input``, ``share``, one at most, and ``error``, its standard error; None where training rows of a
+        column of the trend are not known, as in files of earlier versions.
     """
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(n)[:_MOST_ROWS])
-    numbers = number_columns(stack.kernel.factors, stack.train_rows) | stack.law_inputs
+    numbers = number_columns(stack.kernel.factors, stack.train_rows) | stack.other_inputs
     if any(factor.column not in numbers for factor in stack.trend) or len(chosen) < 2:
         return None
-    of_kernels = columns_of({member.name: member.kernel for member in stack.members})
-    names = list(dict.fromkeys([*map(str, of_kernels), *stack.law_inputs]))
+    names = [str(name) for name in stack.columns()]
     base = _means(stack, _exchanged(stack, chosen, {}, numbers))
     variance = np.maximum(base.var(axis=0), np.finfo(float).tiny)
     rows = []
@@ -63,7 +62,7 @@ def variance_shares(stack: Stack, n: int, seed: int = 0) -> pd.DataFrame | None:
         for k, target in enumerate(stack.layout.names):
             found = np.array(draws)[:, k]
             error = float(found.std(ddof=1) / np.sqrt(_DRAWS))
-            rows.append({"target": target, "input": name, "share": float(found.mean()), "error": error})
+            rows.append({"target": target, "input": name, "share": min(float(found.mean()), 1.0), "error": error})
     return pd.DataFrame(rows, columns=["target", "input", "share", "error"])
 
 
@@ -82,7 +81,7 @@ def _exchanged(
         np.asarray(factor.represent(pd.Series(numbers[factor.column][other.get(str(factor.column), rows)])))
         for factor in stack.trend
     ]
-    laws = pd.DataFrame({name: numbers[name][other.get(name, rows)] for name in stack.law_inputs})
+    laws = pd.DataFrame({name: numbers[name][other.get(name, rows)] for name in stack.other_inputs})
     times = law_values(stack.laws, laws)
     return Represented(found, np.column_stack(trend) if trend else None, len(rows), times=times)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -38,13 +38,14 @@ from swwl.errors import GPWarning, InputError
 from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction, check_samples
+from swwl.gp.prior import PRIORS
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
 from swwl.parallel import Progress, blas_threads
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
-from swwl.regression.fit import FewRows, Task, fit_members
+from swwl.regression.fit import FewRows, Task, fit_members, same_rows
 from swwl.regression.fit_many_rows import ManyRows, choose_solver
 from swwl.regression.fit_regimes import check_regimes
 from swwl.regression.influence import Expected, coarseness_kernel, embedded_columns, measure_influence
@@ -59,10 +60,10 @@ from swwl.regression.stack import (
     Stack,
     check_trend,
     columns_of,
-    law_inputs,
     named_kernels,
+    other_inputs,
+    training_trend,
     trend_factors,
-    trend_matrix,
 )
 from swwl.regression.state import RegressorState, regressor_from_state, regressor_state
 from swwl.regression.target_scale import TargetScale, choose_scales, judged_laws, warn_about_laws
@@ -81,6 +82,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Table: TypeAlias = Any  # a DataFrame or other table, a list of graphs, or an array
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_predicts_numbers(model: RobustGPRegressor) -> None:
+    """Refuse a regressor that is not fitted, or was fitted to curves."""
+    if "curves_" in vars(model) and "stack_" not in vars(model):
+        raise InputError("This model predicts curves: ask its curves_, a CurveRegressor.")
+    check_is_fitted(model, "stack_")
 
 
 @storable
@@ -113,7 +125,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         many rows works with.
     solver : {"auto", "exact", "vecchia"}
         "exact" factorizes one matrix of all rows; "vecchia" approximates it by inducing rows and neighbors, in time
-        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it from 3000 rows on.
+        that grows with the number of rows, see :mod:`swwl.regression.fit_many_rows`. "auto" takes it above 3000 rows.
     target_scale : {"auto", "identity", "log", "warp"}, or a list or dict of them, optional
         On which scale a target is fitted: its own, its logarithm, or the best of several monotone warps; for all
         targets, for each in their order, or by name. "auto" stays with the target's own unless another describes
@@ -281,7 +293,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         curve : str, optional
             Instead of targets, the curves of ``X`` to learn: a column of arrays or of CSV files, or the beginning of
             the names of wide columns. Then :attr:`curves_` is a fitted :class:`swwl.CurveRegressor`, and what this
-            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain`` and ``save``.
+            model is asked, it answers: ``predict``, ``predict_interval``, ``sample``, ``domain``, ``score`` and
+            ``save``.
         grid : array-like of shape (m,), optional
             The abscissas of curves that come without.
         progress : callable, optional
@@ -298,6 +311,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             where folds agree, and predictions are those of the best level. The larger number is the better level, of
             texts that with fewer rows; ``{"level": ["coarse", "fine"]}`` says it, the best last.
         """
+        self._check_options()
         if curve is not None:
             others = {"embeddings": embeddings, "fidelity": fidelity}
             return self._fit_curves(
@@ -319,7 +333,6 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if self.kernel is None:
             warn_about_columns(table, pd.DataFrame(targets, columns=self.target_names_))
         laws = laws_of_table(self.scaled, self.target_names_, targets, inputs)
-        self._check_options()
         solver = choose_solver(self.solver, len(targets), self.range_uncertainty)
         if len(targets) == 3:
             warnings.warn("With 3 rows, standard deviations come out infinite; use 4 or more.", GPWarning, stacklevel=2)
@@ -339,16 +352,17 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         for member in members:
             warn_about_indefinite(member.kernel, stacklevel=3)
         stacked = len(members) > 1
-        prior, linear = self.prior or ("gentle" if stacked else "robust"), bool(trend)
+        prior, linear = ("gentle" if stacked else "robust") if self.prior is None else self.prior, bool(trend)
         task = Task(
             targets,
             layout,
-            trend_matrix(trend, table),
+            training_trend(trend, table),
             partial(self._make_gp, prior=prior, linear=linear),
-            self.n_starts or (1 if stacked else 3),
+            (1 if stacked else 3) if self.n_starts is None else self.n_starts,
             self.calibrate,
             self.random_state,
             effective_n_jobs(self.n_jobs),
+            same=None if solver.large else same_rows(members),
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),
         )
@@ -365,11 +379,11 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             layout,
             stacked,
             left_out=found.left_out,
-            scales=scales,
+            scales=list(task.scales) or scales,
             judged=found.judged,
             regimes=found.regimes,
             laws=laws,
-            law_inputs=law_inputs(laws, inputs),
+            other_inputs=other_inputs(laws, trend, members, table),
         )
         if sizes is not None:
             self.stack_.influence = measure_influence(self.stack_, table, measured, sizes, memory)
@@ -389,13 +403,14 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         from swwl.regression.curves.estimator import CurveRegressor  # which is made of this class
 
         if y is not None:
-            raise InputError("Targets (y) and a curve are models of their own: give one of them.")
+            raise InputError("Targets (y) and a curve need separate models: give one of them.")
         for name, value in others.items():
             if value is not None:
                 raise InputError(f"{name} does not apply to curves, whose models read all meshes.")
         self.__dict__.pop("stack_", None)
         model = CurveRegressor(self, random_state=self.random_state, n_jobs=self.n_jobs)
         self.curves_ = model.fit(X, curve, grid=grid, **options)
+        self.target_names_, self.n_features_in_ = self.curves_.target_names_, self.curves_.n_features_in_
         return self
 
     @property
@@ -438,6 +453,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Only with ``return_cov``.
         """
         if self._curves is not None:
+            if return_cov or not include_nugget:
+                name = "return_cov=True" if return_cov else "include_nugget=False"
+                raise InputError(f"{name} is for models of numbers; this model predicts curves.")
             return self._curves.predict(X, return_std, grid=grid, widen=widen, progress=progress, memory=memory)
         if return_std and return_cov:
             raise InputError("return_std and return_cov are mutually exclusive; the diagonal of cov is std squared.")
@@ -445,7 +463,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         if not return_cov:
             found = self._asked(X, include_nugget, **options)[0]
             return (found.mean, found.std) if return_std else found.mean
-        _, cases, factors = self._asked(X, True, **options)
+        nothing, cases, factors = self._asked(X, True, **options)
+        if not len(cases):
+            return nothing.mean, np.empty((*nothing.mean.shape[1:], 0, 0))
         mean, cov = self.stack_.joint(cases, include_nugget, factors)
         return (mean[:, 0], cov[0]) if self.stack_.layout.single else (mean, cov)
 
@@ -473,6 +493,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Of curves, see :meth:`swwl.CurveRegressor.predict_interval`.
         """
         if self._curves is not None:
+            if not include_nugget:
+                raise InputError("include_nugget=False is for models of numbers; this model predicts curves.")
             options: dict[str, Any] = {"simultaneous": simultaneous, "grid": grid, "widen": widen}
             return self._curves.predict_interval(X, level, **options, progress=progress, memory=memory)
         if simultaneous:
@@ -498,7 +520,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         include_nugget : bool
             Predict a new observation (default), or the function without its noise.
         widen : bool
-            Whether rows are compared with the training cases (default): intervals and standard deviations are doubled
+            Whether rows are compared with the training cases (default): intervals and standard deviations are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` says what ``swwl predict`` prints as notes, where more rows than by chance
             are unlike the training cases, or one is far from them. Without it, this is the plain process, and nothing
@@ -526,7 +548,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         stacklevel: int,
     ) -> tuple[Prediction, Represented, Array]:
         """Return predictions, the cases as the stack sees them, and by how much scales were multiplied; warn."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if hasattr(X, "__len__") and len(X) == 0:
             nothing = self.stack_.layout.nothing(self.gps_[0].df_)
             return nothing, Represented([], None, 0), np.empty(nothing.mean.shape)
@@ -582,7 +604,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         return table.sort_values(["row", "target", "lower"], ignore_index=True)
 
     def variance_shares(self) -> pd.DataFrame | None:
-        """Return how much of the variance of predictions goes when an input is averaged out, with its uncertainty.
+        """Return how much of the variance of predictions is lost when an input is averaged out, with its uncertainty.
 
         See :mod:`swwl.regression.effects`; None for the solver for many rows, where it would take long, and for models
         in which one part helps another.
@@ -601,7 +623,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         >>> shares["share"].round(1).tolist()
         [0.9, 0.1]
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         if any(member.large for member in self.stack_.members) or self.chain_ is not None:
             return None
         return variance_shares(self.stack_, len(self.train_targets_), self.random_state)
@@ -617,19 +639,20 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         DataFrame
             ``target``, ``model`` ("linear" or "boosted") and ``rmse``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         n = len(self.train_targets_)
         if not FEWEST_ROWS <= n <= MOST_ROWS:
             return None
         columns = plain_columns(self.stack_.kernel.factors, self.stack_.train_rows)
         if not columns.shape[1]:
             return None
+        same = same_rows(self.stack_.members)
         found = []
         for k, name in enumerate(self.target_names_):
             known = np.isfinite(self.train_targets_[:, k])
             if known.sum() >= FEWEST_ROWS:
-                y = self.train_targets_[known][:, [k]]
-                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state))
+                y, own = self.train_targets_[known][:, [k]], None if same is None else same[known]
+                found.append(spreadsheet_errors(columns[known], y, [name], self.random_state, own))
         return pd.concat(found, ignore_index=True) if found else None
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
@@ -649,11 +672,13 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         DataFrame
             One row per case, with the index of ``X`` where it has one: ``score``, the harmonic mean of the p-values;
             ``inside``, whether it exceeds 0.03 and no number is well out of its range (missing where fewer than 100
-            training cases cannot tell); ``kind`` and ``why`` in words; the p-values ``along``, ``off`` and ``nearest``
-            of every mesh column and ``std``; ``outside``, the numbers that leave the training range; ``far``, whether
-            one of them is well out of it, or a mesh several times farther away than any training mesh; ``widened``,
-            the targets whose prediction is less sure than 95 % of those of left-out training cases: their intervals
-            are doubled; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
+            training cases cannot tell, but false where no statistics are needed: numbers well out of their range,
+            other units, a turned mesh, other bodies or groups); ``kind`` and ``why`` in words; the p-values ``along``,
+            ``off`` and ``nearest`` of every mesh column and ``std``; ``outside``, the numbers that leave the training
+            range; ``far``, whether one of them is well out of it, or a mesh several times farther away than any
+            training mesh; ``tail``, how probable it is that a number that leaves its range goes so far, zero for such a
+            mesh; ``widened``, the targets whose prediction is less sure than 95 % of those of left-out training cases:
+            their intervals are widened; ``meshing``, why a mesh is too coarse or too fine, which is outside, too.
         """
         if self._curves is not None:
             return self._curves.domain(X, progress=progress, memory=memory)
@@ -663,7 +688,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None
     ) -> tuple[Prediction, pd.DataFrame]:
         """Return :meth:`predict_distribution` and :meth:`domain` of new rows, which are embedded once for both."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         if not len(table):
             raise InputError("There are no rows to compare with the training cases.")
@@ -749,7 +774,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         """
         if self._curves is not None:
             return self._curves.sample(X, n_samples, random_state, progress=progress, memory=memory)
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         table = self._table(X)
         check_samples(n_samples, len(table) * len(self.target_names_))
         cases = self.stack_.represent(table, progress, memory)
@@ -762,7 +787,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
         Their diagonals are the squares of the standard deviations of :meth:`predict`.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         options: dict[str, Any] = {"widen": True, "progress": progress, "memory": memory, "stacklevel": 3}
         found = self._asked(X, True, **options)[0].columns()
         return target_covariances(found.std, self.target_correlation_.to_numpy())
@@ -779,7 +804,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         Prediction
             Arrays of shape (N,) or (N, k): ``mean``, ``std``, ``interval(level)``.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.leave_one_out()
 
     def cross_validation(self) -> tuple[NDArray[np.intp], Prediction] | None:
@@ -795,7 +820,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             Places among the training rows (mostly all of them), and arrays of shape (J, k). None where nothing was
             left out: with fewer than 10 rows, or one kernel and ``calibrate=False``, a fit cannot be judged.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return self.stack_.cross_validation()
 
     def counted(self, target: int) -> NDArray[np.bool_]:
@@ -840,7 +865,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         list of Sensitivity
             For every row; with several targets, for every row and target, row by row.
         """
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return sensitivities(self.stack_, as_rows(X, self.feature_names_in_), target, along, where, std, motions)
 
     def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -850,10 +875,12 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         ----------
         X : DataFrame, list of graphs or array
         y : as for :meth:`fit`
-            Targets, or the names of their columns in ``X``.
+            Targets, or the names of their columns in ``X``; of curves, see :meth:`swwl.CurveRegressor.score`.
         sample_weight : array-like of shape (M,), optional
         """
-        check_is_fitted(self, "stack_")
+        if self._curves is not None:
+            return self._curves.score(X, y, sample_weight)
+        check_predicts_numbers(self)
         targets, _, _ = split_targets(as_table(X), y, to_learn=False)
         mean = self.predict(X, widen=False).reshape(len(targets), -1)
         return float(r2_score(targets, mean, sample_weight=sample_weight))
@@ -864,7 +891,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
 
     def get_state(self) -> RegressorState | ChainState:
         """Return what the fitted model is made of, for a model file."""
-        check_is_fitted(self, "stack_")
+        check_predicts_numbers(self)
         return regressor_state(self) if self.chain_ is None else chain_state(self, self.chain_)
 
     @classmethod
@@ -946,8 +973,9 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Columns that predictions need."""
-        of_kernels = columns_of({member.name: member.kernel for member in self.stack_.members})
-        return np.array(list(dict.fromkeys([*of_kernels, *self.stack_.law_inputs])), dtype=object)
+        if self._curves is not None:
+            return np.asarray(self._curves.feature_names_in_)
+        return np.array(self.stack_.columns(), dtype=object)
 
     @property
     def solver_(self) -> str:
@@ -964,7 +992,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def train_inputs_(self) -> pd.DataFrame:
         """The numeric columns that the model was fitted to, in their own units."""
         check_is_fitted(self, "stack_")
-        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.law_inputs)
+        return pd.DataFrame(number_columns(self.kernel_.factors, self.train_rows_) | self.stack_.other_inputs)
 
     def _html_summary(self) -> str:
         """Return a table of targets: rows, left-out errors, kernels and their weights; nothing before the fit."""
@@ -995,11 +1023,26 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
     def _check_options(self) -> None:
         check_trend(self.trend)
         check_outliers(self.outliers)
-        check_regimes(self.regimes or "auto")
-        if self.n_jobs == 0:
-            raise InputError("n_jobs must be a number of workers, or -1 for one per core, not 0.")
-        if isinstance(self.random_state, (int, np.integer)) and self.random_state < 0:
-            raise InputError(f"random_state is {self.random_state}, but a whole number of at least 0 is expected.")
+        check_regimes("auto" if self.regimes is None else self.regimes)
+        if self.prior is not None and self.prior not in PRIORS:
+            raise InputError(f"prior is {self.prior!r}, but {' or '.join(map(repr, PRIORS))} is expected.")
+        if self.n_starts is not None and not (_is_whole(self.n_starts) and self.n_starts >= 1):
+            raise InputError(f"n_starts is {self.n_starts!r}, but a whole number of at least 1 is expected.")
+        if self.n_jobs is not None and not (_is_whole(self.n_jobs) and self.n_jobs != 0):
+            raise InputError(f"n_jobs must be a number of workers, or -1 for one per core, not {self.n_jobs!r}.")
+        for name in ("calibrate", "share_ranges", "range_uncertainty", "groups"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise InputError(f"{name} is {getattr(self, name)!r}, but True or False is expected.")
+        for name in ("target_scale", "scaled"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Iterable):
+                raise InputError(f"{name} is {given!r}, but a text, a list of texts, or a dict by target is expected.")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"random_state is {self.random_state!r}, but a whole number of at least 0 is expected."
+            ) from None
 
     def _kernels(self, inputs: pd.DataFrame, few_rows: bool) -> dict[str, Product]:
         """Return the kernels to fit, by name."""

@@ -22,6 +22,8 @@ from swwl.errors import GPWarning
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
+from swwl.gp.diagnostics import NOISE
+from swwl.gp.folds import drawn_rows
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, HasComponents, Product
 from swwl.parallel import Progress
@@ -47,13 +49,15 @@ _MOST_ROWS = 400
 _MOST_PAIRS = 2048
 # Beyond so many rows, only members that count are fitted to a fine tolerance, and only for the targets they count for.
 _MANY = 100
+# Predictions of rows left out that explain this share of the variance tell a target from noise.
+_SOME = 0.1
 
 _COLUMNS = ["column", "n_components", "log_posterior", "chosen"]
 
 
-def selection_rows(n: int, seed: int) -> NDArray[np.intp]:
+def selection_rows(targets: Array, seed: int) -> NDArray[np.intp]:
     """Return the rows on which numbers of components are compared, sorted."""
-    return np.sort(np.random.default_rng(seed).permutation(n)[:_MOST_ROWS])
+    return drawn_rows(np.random.default_rng(seed).permutation(len(targets)), _MOST_ROWS, targets)
 
 
 def ladder(factor: Factor, n_rows: int) -> list[int]:
@@ -70,7 +74,7 @@ def choose_components(
     train: Sequence[Representation],
     blocks: list[list[Block]],
     log_posterior: Callable[[list[list[Block]], NDArray[np.intp]], float],
-    n: int,
+    targets: Array,
     seed: int,
 ) -> pd.DataFrame:
     """Set every factor that has components to choose from to the number of the largest log posterior.
@@ -85,8 +89,8 @@ def choose_components(
         Their training blocks; replaced in place by those of the numbers that were chosen.
     log_posterior : callable
         Takes the blocks of all factors among some rows, and those rows; fits, and returns the maximum.
-    n : int
-        Number of training rows.
+    targets : ndarray of shape (N, k)
+        Of the training rows.
     seed : int
         Draws the rows.
 
@@ -96,7 +100,7 @@ def choose_components(
         ``column``, ``n_components``, ``log_posterior`` and ``chosen``, a row for each number that was tried.
     """
     found: list[dict[str, Any]] = []
-    rows = selection_rows(n, seed)
+    n, rows = len(targets), selection_rows(targets, seed)
     choosing = [place for place, factor in enumerate(factors) if ladder(factor, n)]
     # Distances are computed among these rows alone.
     among = [[block.take(rows).held() for block in group] for group in blocks] if choosing else []
@@ -127,6 +131,24 @@ def selection_table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
+def same_rows(members: Sequence[Member]) -> Positions | None:
+    """Return what rows with the same inputs have in common, a label (N,) each; None where all of them differ.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        With representations of the N training cases.
+    """
+    pairs = [pair for member in members for pair in zip(member.kernel.factors, member.rows, strict=True)]
+    vectors = {(factor.column, repr(factor.source())): factor.vectors(own) for factor, own in pairs}.values()
+    if any(own is None for own in vectors):
+        return None
+    known: dict[bytes, int] = {}
+    rows = zip(*(np.asarray(own) for own in vectors), strict=True)
+    labels = [known.setdefault(b"".join(part.tobytes() for part in row), len(known)) for row in rows]
+    return None if len(known) == len(labels) else np.array(labels, dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be fitted, for all members alike.
@@ -154,6 +176,8 @@ class Task:
         Whether to look for two branches.
     times : ndarray of shape (N, k) or None
         The laws' values, by which the targets have been divided.
+    same : ndarray of int, shape (N,), or None
+        Which rows have the same inputs; None where all differ.
     """
 
     targets: Array
@@ -169,6 +193,7 @@ class Task:
     noise: tuple[Array | None, ...] = ()
     find_regimes: bool = False
     times: Array | None = None
+    same: Positions | None = None
 
     @property
     def noises(self) -> list[Array | None]:
@@ -188,8 +213,9 @@ class Task:
         """Return the same task with targets on other scales; itself where all of these are the targets' own."""
         if all(scale.is_identity for scale in scales):
             return self
-        targets = [scale.forward(y) for scale, y in zip(scales, self.targets.T, strict=True)]
-        return replace(self, targets=np.column_stack(targets), scales=scales)
+        pairs = list(zip(scales, self.targets.T, strict=True))
+        targets = np.column_stack([scale.forward(y) for scale, y in pairs])
+        return replace(self, targets=targets, scales=[scale.limited(y) for scale, y in pairs])
 
     def over(self, times: Array | None) -> Task:
         """Return the same task with the targets divided by laws' values (N, k); itself where there are none."""
@@ -297,7 +323,7 @@ class FewRows:
     def __init__(self, task: Task, judge: bool):
         n = len(task.targets)
         self._task, self._judge = task, judge
-        self._folds = make_folds(n, task.seed) if judge else Folds([], [])
+        self._folds = make_folds(n, task.seed, task.same) if judge else Folds([], [])
         self._later = judge and n > _MANY  # the last steps of a search cost most, and matter where a member counts
         self._held: list[list[Block]] = []
         self.judged, self.folds, self.n_fits = np.arange(n), self._folds.test, 1 + len(self._folds)
@@ -378,10 +404,7 @@ def fit_members(members: Sequence[Member], task: Task, way: Way, progress: Progr
     if branches is not None:
         together = branches[1]
     candidates = candidate_table(members, task, way.judged, weights, found.left_out) if stacked else pd.DataFrame()
-    for note in members[int(weights.sum(axis=1).argmax())].notes:  # the heaviest one speaks for all
-        # Nobody who fits this model sets max_iter.
-        text = str(note.message).replace("max_iter=", "").replace("raise max_iter.", "scores already allow for that.")
-        warnings.warn(text, note.category, stacklevel=4)
+    _say(members[int(weights.sum(axis=1).argmax())], task, way, together)  # the heaviest one speaks for all
     widths = np.ones(len(names))
     if task.calibrate:
         widths = np.array([_width(members, task, way, weights, together, k) for k in range(len(names))])
@@ -446,6 +469,27 @@ def _fit_and_weigh(
 
 def _among(counted: Mask | None, rows: Positions) -> Mask | None:
     return None if counted is None else counted[rows]
+
+
+def _say(member: Member, task: Task, way: Way, together: Prediction | None) -> None:
+    """Warn of what there was to say of a member's fit, but of noise only where all members together see no more."""
+    explains = together is not None and _explains(task, way, together)
+    for note in member.notes:
+        if explains and str(note.message).startswith(NOISE):
+            continue
+        # Nobody who fits this model sets max_iter.
+        text = str(note.message).replace("max_iter=", "").replace("raise max_iter.", "scores already allow for that.")
+        warnings.warn(text, note.category, stacklevel=5)
+
+
+def _explains(task: Task, way: Way, together: Prediction) -> bool:
+    """Whether predictions of rows left out, (J, k), explain some of every target."""
+    found = []
+    for k, y in enumerate(task.targets[way.judged].T):
+        counted = _among(task.counted(k), way.judged)
+        own = slice(None) if counted is None else counted
+        found.append(float(((y - together.mean[:, k])[own] ** 2).mean()) < (1 - _SOME) * float(y[own].var()))
+    return all(found)
 
 
 def _width(
@@ -548,10 +592,11 @@ def choose_for_member(member: Member, task: Task, counter: FitCounter) -> tuple[
         groups, trend = task.take(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            gps = fit_processes(partial(task.make_gp, kernel), kernel, among, groups, trend, counter)
+            make_gp = partial(task.make_gp, kernel)
+            gps = fit_processes(make_gp, kernel, among, groups, trend, counter, drop_dependent=True)
         return sum(gp.log_posterior_ for gp in gps)
 
-    chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, len(task.targets), task.seed)
+    chosen = choose_components(kernel.factors, member.rows, blocks, log_posterior, task.targets, task.seed)
     return blocks, chosen
 
 
@@ -582,7 +627,7 @@ def fit_processes(
     trend_columns: Array | None,
     counter: FitCounter,
     noises: Sequence[Array | None] | None = None,
-    fine: bool | None = None,
+    **options: Any,
 ) -> list[RobustGP]:
     """Fit a process to every group of targets.
 
@@ -598,13 +643,13 @@ def fit_processes(
     counter : FitCounter
     noises : sequence of ndarray of shape (N,) or None, optional
         Of the rows, for every group.
-    fine : bool, optional
-        See :meth:`swwl.RobustGP.fit`.
+    **options
+        Of :meth:`swwl.RobustGP.fit`.
     """
     joined, names = kernel.join(blocks), kernel.block_names(blocks)
     gps = []
     for group, noise in zip(targets, noises or [None] * len(targets), strict=True):
-        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise, fine=fine))
+        gps.append(make_gp(names).fit(joined, group, trend_columns, noise=noise, **options))
         counter.one_more()
     return gps
 

@@ -20,6 +20,7 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
+from swwl.gp.folds import drawn_rows
 from swwl.gp.many_rows import SETTINGS, choose_setting
 from swwl.gp.prediction import Prediction
 from swwl.gp.solvers.neighbors import can_be_near
@@ -70,7 +71,7 @@ def choose_solver(solver: str, n_rows: int, range_uncertainty: bool = False) -> 
     """
     if solver not in SOLVERS:
         raise InputError(f"solver is {solver!r}, but 'auto', 'exact' or 'vecchia' is expected.")
-    asked = "as asked for"
+    asked = "as requested"
     if solver == "exact" or (solver == "auto" and n_rows <= MOST_EXACT_ROWS):
         why = f"{n_rows} rows, and up to {MOST_EXACT_ROWS} are fitted exactly"
         return SolverChoice("exact", asked if solver == "exact" else why)
@@ -89,18 +90,21 @@ class _Rows:
     train: Positions
 
 
-def share_out(n: int, seed: int) -> _Rows:
+def share_out(targets: Array, seed: int) -> _Rows:
     """Draw the rows for ranges, and others to hold out: a fifth, at most 1000.
 
     Examples
     --------
-    >>> rows = share_out(10_000, 0)
+    >>> rows = share_out(np.arange(10_000.0)[:, None], 0)
     >>> len(rows.ranges), len(rows.out), len(rows.train), len(np.intersect1d(rows.ranges, rows.out))
     (2000, 1000, 9000, 0)
     """
+    n = len(targets)
     order = np.random.default_rng(seed).permutation(n)
-    out = np.sort(order[n - min(_MOST_HELD_OUT, n // _HELD_OUT_SHARE) :])
-    return _Rows(np.sort(order[: min(N_RANGES, n - len(out))]), out, np.setdiff1d(np.arange(n), out))
+    out = order[n - min(_MOST_HELD_OUT, n // _HELD_OUT_SHARE) :]
+    ranges = drawn_rows(order, min(N_RANGES, n - len(out)), targets)
+    out = np.setdiff1d(out, ranges)
+    return _Rows(ranges, out, np.setdiff1d(np.arange(n), out))
 
 
 class ManyRows:
@@ -116,7 +120,7 @@ class ManyRows:
     keeps_left_out = takes_noise = False
 
     def __init__(self, task: Task, judge: bool):
-        self._task, self._rows = task, share_out(len(task.targets), task.seed)
+        self._task, self._rows = task, share_out(task.targets, task.seed)
         self._found: dict[str, tuple[list[list[Block]], list[RobustGP]]] = {}
         self.judged = self._rows.out
         hold_out = judge and len(self.judged) > 0
@@ -172,7 +176,7 @@ def _ready(member: Member, blocks: list[list[Block]], task: Task, rows: _Rows, c
     """
     held = [[block.take(rows.ranges).held() for block in group] for group in blocks]
     make_gp = partial(task.make_gp, member.kernel, n_starts=task.n_starts)
-    exact = fit_processes(make_gp, member.kernel, held, *task.take(rows.ranges), counter)
+    exact = fit_processes(make_gp, member.kernel, held, *task.take(rows.ranges), counter, drop_dependent=True)
     some = [[block.take(rows.train) for block in group] for group in blocks]
     joined, names = member.kernel.join(some), member.kernel.block_names(some)
     groups, trend = task.take(rows.train)
@@ -200,7 +204,7 @@ def _fit_rows(
     gps = []
     for group, known in zip(groups, ready, strict=True):
         options = (known.solver_options or {}) | {"keep_features": int(keep_features)}
-        gps.append(clone(known).set_params(solver_options=options).fit(joined, group, trend))
+        gps.append(clone(known).set_params(solver_options=options).fit(joined, group, trend, drop_dependent=True))
         gps[-1].forget_solver()
         counter.one_more()
     return gps

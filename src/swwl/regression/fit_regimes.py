@@ -13,7 +13,7 @@ from swwl.errors import GPWarning, InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.factors import cross_correlation
-from swwl.gp.inputs import check_correlations, training_terms
+from swwl.gp.inputs import check_correlations, independent_columns, training_terms, trend_matrix
 from swwl.gp.mixed import log_mixture, mixed
 from swwl.gp.prediction import Prediction
 from swwl.regression.mixture import log_densities, stacking_weights
@@ -96,7 +96,6 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
     held = [[block.held() for block in group] for group in member.training_blocks()]
     joined = member.kernel.join(held)
     correlations = [_correlation(gp, joined) for gp in member.gps]
-    every = np.flatnonzero(question.counted)
     try:
         for asked in _asked(question):
             split = _split(asked, correlations, np.flatnonzero(asked.counted))
@@ -106,12 +105,27 @@ def find_regimes(question: Question, counter: FitCounter) -> tuple[Regimes, Pred
         return None
     assert split is not None
     counter.expect((1 + 2 * k) * (1 + len(question.folds)))
+    try:
+        return _judged(question, held, correlations, split, counter)
+    except (InputError, np.linalg.LinAlgError):  # what a branch of some fold cannot be fitted to
+        return None
+
+
+def _judged(
+    question: Question, held: list[list[Block]], correlations: Sequence[Array], split: Branches, counter: FitCounter
+) -> tuple[Regimes, Prediction] | None:
+    """Fit experts and a gate in folds and, where rows left out gain by it, to all rows; see :func:`find_regimes`."""
+    n, k = question.targets.shape
+    member, every = question.member, np.flatnonzero(question.counted)
+    joined = member.kernel.join(held)
+    if not _have_trends(question, every, split.second):
+        return None
     parts = [np.empty((n, k)) for _ in range(4)]  # mean and scale of either expert
     second, dfs = np.empty(n), np.full(2, np.inf)
     for fold in question.folds:
         train = np.setdiff1d(every, fold)
         own = _split(question, correlations, train, split.start)
-        if own is None:
+        if own is None or not _have_trends(question, train, own.second):
             return None
         experts = _fitted(question, joined, train, own.second, _FOLD_STEPS, counter)
         found, second[fold] = experts.predict(member.left_out_blocks(held, fold, train), question.trend_of(fold))
@@ -138,7 +152,10 @@ def _asked(question: Question) -> list[Question]:
 def _split(
     question: Question, correlations: Sequence[Array], rows: Positions, start: int | None = None
 ) -> Branches | None:
-    """Share some rows out among two branches, by the targets of these rows alone."""
+    """Divide some rows between two branches: by their targets, and how far these are off when left out of the member.
+
+    The member was fitted to all rows, so that the residuals of some know of the others, too; they suggest a start only.
+    """
     left_out = Prediction.joined([gp.leave_one_out().columns() for gp in question.member.gps], targets=True)
     residuals = (question.targets - left_out.mean) / left_out.std
     among = np.ix_(rows, rows)
@@ -171,6 +188,13 @@ def _promising(question: Question, correlations: Sequence[Array], start: int) ->
         one[fold] = process_densities(correlations, question.noises, y, known)[fold]
     least = _HOPE * y.shape[1]
     return all(_is_clear((two - other)[question.counted], least) for other in (plain, one))
+
+
+def _have_trends(question: Question, rows: Positions, second: Mask) -> bool:
+    """Whether the trend can be estimated by the rows of either branch: there are enough, and its columns vary there."""
+    kind = question.make_gp().trend
+    designs = [trend_matrix(kind, question.trend_of(own), len(own)) for own in (rows[~second], rows[second])]
+    return all(len(independent_columns(own)) == own.shape[1] for own in designs)
 
 
 def _is_clear(gain: Array, least: float) -> bool:

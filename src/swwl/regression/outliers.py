@@ -37,6 +37,8 @@ _MOST_TOLD = 5
 FEWEST = 30
 # Robust standard deviations beyond which a row may be bad; clean data with heavy tails rarely get there.
 _EXTREME = 6.0
+_LEAST_PRECISION = 1e-9
+_MOST_SCORE = 1e6  # beyond which it does not matter
 # At most so large a share of the rows, but a pair in any case; the first guess may be larger, and is looked through.
 _SHARE, _FIRST_SHARE, _AT_LEAST = 0.03, 0.06, 2
 # What is off by less than this share of the range of all sound rows is not called bad, however exact these are: the top
@@ -51,21 +53,44 @@ _NOISE = 100.0
 _GAIN, _GAIN_SHARE = 6.0, 0.2
 
 
-def robust_scores(z: Array, counted: Mask | None = None) -> Array:
-    """Return how many robust standard deviations (by median and quartiles of those counted) numbers are from the rest.
+def robust_scores(z: Array, counted: Mask | None = None, y: Array | None = None) -> Array:
+    """Return how many robust standard deviations numbers are from the rest.
+
+    Both are those of the counted: the median, and the median distance from it.
+
+    Parameters
+    ----------
+    z : ndarray of shape (N,)
+    counted : ndarray of bool, shape (N,), optional
+        Who says where the middle is, and how far the rest is spread.
+    y : ndarray of shape (N,), optional
+        Targets, of which z are the errors; by default z. Where more than half of them are the same, such as the zeros
+        of damage that mostly does not occur, the others alone say how far numbers are spread.
 
     Examples
     --------
     >>> robust_scores(np.array([-1.0, 0.0, 1.0, 0.5, -0.5, 300.0])).round(1).tolist()
     [1.1, 0.2, 0.7, 0.2, 0.7, 269.6]
+    >>> robust_scores(np.array([0.0, 0.0, 0.0, 0.0, 3.0, 2.0])).round(1).tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.8, 0.5]
     """
-    known = z if counted is None else z[counted]
-    return np.abs(z - np.median(known)) / max(_spread(known), np.finfo(float).tiny)
+    counted = np.ones(len(z), bool) if counted is None else counted
+    among = counted & _unusual(z if y is None else y)
+    distance = np.abs(z - np.median(z[counted]))
+    spread = _spread(distance[among if among.any() else counted])
+    return np.minimum(distance / max(spread, np.finfo(float).tiny), _MOST_SCORE)
 
 
-def _spread(values: Array) -> float:
-    """Return a standard deviation by the median distance from the median."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+def _unusual(y: Array) -> Mask:
+    """Return which values are not those that more than half have; all where there is no such value."""
+    usual = y == np.median(y)
+    return np.asarray(~usual if 2 * np.count_nonzero(usual) > len(y) else np.ones(len(y), bool))
+
+
+def _spread(distance: Array) -> float:
+    """Return a standard deviation by the median of distances from the middle; by their squares where that is zero."""
+    found = 1.4826 * float(np.median(distance))
+    return found if found > 0.0 else float(np.sqrt(np.mean(distance**2)))
 
 
 def standardized(y: Array, left_out: Prediction) -> Array:
@@ -83,6 +108,9 @@ def group_scores(gp: RobustGP) -> Array:
     """
     q, alpha, sigma2 = gp.precision()
     n = len(q)
+    # Of rows that a column of the trend is for, the others say nothing; their entries are rounding.
+    alone = np.diag(q) <= _LEAST_PRECISION * np.diag(q).max()
+    q = np.where(alone | alone[:, None], np.diag(np.full(n, np.diag(q).max())), q)
     partial = np.abs(q) / np.sqrt(np.outer(np.diag(q), np.diag(q)))
     np.fill_diagonal(partial, np.inf)
     order = np.argsort(-partial, axis=1, kind="stable")
@@ -92,15 +120,21 @@ def group_scores(gp: RobustGP) -> Array:
         inverse = np.linalg.inv(q[rows[:, :, None], rows[:, None, :]])
         error = np.einsum("nj,njk->nk", inverse[:, 0], alpha[rows])
         z = error / np.sqrt(inverse[:, 0, 0, None] * sigma2)
-        best = np.maximum(best, np.max([robust_scores(column) for column in z.T], axis=0))
+        best = np.maximum(best, _highest_of_targets(z, gp.train_targets_))
     return best
+
+
+def _highest_of_targets(z: Array, y: Array, counted: Mask | None = None) -> Array:
+    """Return the highest score (N,) over the targets y, (N,) or (N, k), of errors z (N, k)."""
+    pairs = zip(z.T, y.reshape(z.shape).T, strict=True)
+    return np.asarray(np.max([robust_scores(error, counted, own) for error, own in pairs], axis=0))
 
 
 def first_scores(y: Array, gp: RobustGP, left_out: Prediction) -> Array:
     """Return how odd every row looks at first, (N,): to a process, left out with others, and to folds without it."""
     if len(y) < FEWEST:
         return np.zeros(len(y))
-    return np.max([group_scores(gp), *(robust_scores(column) for column in standardized(y, left_out).T)], axis=0)
+    return np.maximum(group_scores(gp), _highest_of_targets(standardized(y, left_out), y))
 
 
 class Refit(NamedTuple):
@@ -111,10 +145,13 @@ class Refit(NamedTuple):
 
     def scores(self, y: Array, counted: Mask) -> Array:
         """Return how far every row is off, (N,): in robust standard deviations of errors, standardized and plain."""
-        error = y.reshape(len(y), -1) - self.left_out.columns().mean
-        z = [robust_scores(column, counted) for column in standardized(y, self.left_out).T]
-        plain = [robust_scores(column, counted) for column in error.T]
-        large = np.abs(error) > _SMALL * np.ptp(y.reshape(error.shape)[counted], axis=0)
+        targets = y.reshape(len(y), -1)
+        error = targets - self.left_out.columns().mean
+        ways = (standardized(y, self.left_out), error)
+        z, plain = (
+            [robust_scores(own, counted, column) for own, column in zip(way.T, targets.T, strict=True)] for way in ways
+        )
+        large = np.abs(error) > _SMALL * np.ptp(targets[counted], axis=0)
         return np.asarray(np.max(np.minimum(z, plain) * large.T, axis=0), dtype=float)
 
     def noise(self, y: Array, rows: Positions) -> Array:
@@ -161,8 +198,10 @@ def find_suspects(y: Array, scores: Array, refit: Callable[[Array], Refit]) -> A
     noise = np.where(np.isin(np.arange(n), suspects), _NOISE * np.maximum(1.0, plain) ** 2, 0.0)
     may_be = np.ones(n, bool)
     while True:
-        known = refit(noise)
         counted = noise == 0.0
+        if not (np.ptp(y[counted], axis=0) > 0).all():  # there would be nothing to learn from
+            return np.zeros(n)
+        known = refit(noise)
         odd = np.where(known.rules(y, counted) & may_be, known.scores(y, counted), 0.0)
         found, before = _highest(odd, most, _EXTREME), suspects
         suspects, noise = found, known.noise(y, found)

@@ -56,7 +56,9 @@ def plain_columns(factors: Sequence[Factor], rows: Sequence[Representation]) -> 
     return np.hstack(chosen) if chosen else np.empty((len(rows[0]), 0))
 
 
-def spreadsheet_errors(columns: Array, targets: Array, names: list[str], seed: int = 0) -> pd.DataFrame:
+def spreadsheet_errors(
+    columns: Array, targets: Array, names: list[str], seed: int = 0, same: NDArray[np.intp] | None = None
+) -> pd.DataFrame:
     """Return the root mean square errors of rows left out of five folds.
 
     Parameters
@@ -68,6 +70,8 @@ def spreadsheet_errors(columns: Array, targets: Array, names: list[str], seed: i
         Of the targets.
     seed : int
         Of folds and trees.
+    same : ndarray of int, shape (N,), optional
+        Which rows have the same inputs.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def spreadsheet_errors(columns: Array, targets: Array, names: list[str], seed: i
         y = targets[:, k]
         for model in MODELS:
             mean = np.empty(len(y))
-            for train, test in shuffled_folds(len(y), _FOLDS, seed):
+            for train, test in shuffled_folds(len(y), _FOLDS, seed, same):
                 mean[test] = _make(model, seed).fit(columns[train], y[train]).predict(columns[test])
             rows.append({"target": name, "model": model, "rmse": float(np.sqrt(np.mean((y - mean) ** 2)))})
     return pd.DataFrame(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from swwl.errors import InputError
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import CarriedMoments, carried, carried_covariance
+from swwl.gp.inputs import independent_columns
 from swwl.gp.mixed import mixed
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product, as_product, differentiable
@@ -43,8 +44,9 @@ _TRENDS = ("constant", "zero", "linear")
 
 
 def check_trend(trend: str | Sequence[str]) -> None:
-    """Refuse a word that names no trend."""
-    if isinstance(trend, str) and trend not in _TRENDS:
+    """Refuse what names no trend, and no columns."""
+    known = trend in _TRENDS if isinstance(trend, str) else isinstance(trend, Iterable)
+    if not known:
         raise InputError(f'trend must be "constant", "zero", "linear" or a list of columns, not {trend!r}.')
 
 
@@ -75,6 +77,20 @@ def trend_matrix(factors: Sequence[Factor], table: pd.DataFrame) -> NDArray[np.f
     if not factors:
         return None
     return np.column_stack([factor.represent(column(table, factor.column, "The trend")) for factor in factors])
+
+
+def training_trend(factors: Sequence[Factor], table: pd.DataFrame) -> Array | None:
+    """Return :func:`trend_matrix` of training rows; refuse a column that is constant or depends on those before it."""
+    columns = trend_matrix(factors, table)
+    if columns is None or len(columns) < columns.shape[1] + 3:  # too few rows are refused by the fit
+        return columns
+    kept = independent_columns(np.column_stack([np.ones(len(columns)), columns]))
+    for place, factor in enumerate(factors):
+        if place + 1 not in kept:
+            constant = np.ptp(columns[:, place]) == 0
+            what = f"the same in all {len(columns)} rows" if constant else "a linear combination of those before it"
+            raise InputError(f"Column {factor.column!r} of the trend is {what}: leave it out of the trend.")
+    return columns
 
 
 @dataclass(frozen=True)
@@ -355,8 +371,8 @@ class Stack:
         By how far predictions move with how coarse meshes are, as far as that has been measured.
     laws : list of k Law or None
         What the targets are learned over; none where none is.
-    law_inputs : dict of str to ndarray of shape (N,)
-        The columns of the laws, of the training rows.
+    other_inputs : dict of str to ndarray of shape (N,)
+        The columns of the laws, and those of the trend that no kernel has, of the training rows.
     link : Link or None
         A helper of which more is known, where there is one; its answer is the last column of the trend.
     """
@@ -373,13 +389,13 @@ class Stack:
     regimes: Regimes | None = None
     influence: MeshInfluence | None = None
     laws: list[Law | None] = field(default_factory=list)
-    law_inputs: dict[str, Array] = field(default_factory=dict)
+    other_inputs: dict[str, Array] = field(default_factory=dict)
     link: Link | None = None
 
     @cached_property
     def train_times(self) -> Array | None:
         """The laws' values of the training rows, (N, k); None where there is no law."""
-        return law_values(self.laws, pd.DataFrame(self.law_inputs))
+        return law_values(self.laws, pd.DataFrame(self.other_inputs))
 
     @cached_property
     def kernel(self) -> Product:
@@ -432,6 +448,14 @@ class Stack:
         rows, *others = represent_apart(self.kernel_groups(), partial(column, table), progress, memory)
         return self.represented(rows, table, others)
 
+    def columns(self) -> list[str]:
+        """Return the columns that predictions need: those of the kernels, the trend, the laws, and of a helper."""
+        found = [*columns_of({member.name: member.kernel for member in self.members})]
+        found += [factor.column for factor in self.trend] + list(self.other_inputs)
+        if self.link is not None:
+            found = [name for name in found if name != self.link.column] + self.link.helper.columns()
+        return list(dict.fromkeys(found))
+
     def kernels(self) -> list[Product]:
         """Return all kernels that have to see new cases: those of the members, and what measures meshes."""
         found = [member.kernel for member in self.members]
@@ -478,7 +502,7 @@ class Stack:
 
         n = len(self.members[0].gps[0].train_targets_)
         rows = [[at(*pair) for pair in zip(m.kernel.factors, m.rows, strict=True)] for m in self.members]
-        numbers = number_columns(self.kernel.factors, self.train_rows) | self.law_inputs
+        numbers = number_columns(self.kernel.factors, self.train_rows) | self.other_inputs
         table = pd.DataFrame(numbers, index=range(n)).assign(**given)
         return Represented(rows, trend_matrix(self.trend, table), n, times=law_values(self.laws, table))
 
@@ -520,6 +544,24 @@ class Stack:
         self, cases: Represented, include_nugget: bool = True, factors: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the mean (M, k) and the joint covariances (k, M, M) of cases; ``factors`` (M, k) widen them."""
+
+        def in_units(mean: Array, cov: Array, df: float) -> tuple[Array, Array]:
+            return self._carried_joint(mean, cov, df, factors, cases.times)
+
+        return self._joint_of_all(cases, include_nugget, in_units)
+
+    def process_covariance(self, cases: Represented, include_nugget: bool = True) -> Array:
+        """Return the joint covariances (k, M, M) of cases on the scales of the processes, as wide as folds ask for."""
+        squares = self.widths.to_numpy()[:, None, None] ** 2
+        return self._joint_of_all(cases, include_nugget, lambda mean, cov, _: (mean, squares * cov))[1]
+
+    def _joint_of_all(
+        self, cases: Represented, include_nugget: bool, carry: Callable[[Array, Array, float], tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """Return mean (M, k) and covariances (k, M, M) of the members and, where there are two regimes, the experts.
+
+        ``carry`` takes those of a process, with its degrees of freedom, to where they are mixed.
+        """
         pairs = [
             member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
             for member, blocks in self._joint_blocks(cases)
@@ -529,28 +571,15 @@ class Stack:
         if self.link is not None:
             added = self.link.helper.process_covariance(cases.others[0], include_nugget)
             together = (together[0], together[1] + self.link.slope**2 * added)
-        mean, cov = self._carried_joint(*together, self._df, factors, cases.times)
+        mean, cov = carry(*together, self._df)
         if self.regimes is None:
             return mean, cov
         experts, second = self.regimes.joint(*self._of_base(cases), cases.trend, include_nugget)
-        gps = self.regimes.experts
-        every = [self._carried_joint(*own, gps[e][0].df_, factors, cases.times) for e, own in enumerate(experts)]
+        every = [carry(*own, gps[0].df_) for own, gps in zip(experts, self.regimes.experts, strict=True)]
         means, covs = (np.stack(parts) for parts in zip(*every, strict=True))
         own_mean, own_cov = branches_together(means, covs, second)
         shares = np.stack([1.0 - self.regimes.shares, self.regimes.shares])
         return mixture_covariance(np.stack([mean, own_mean]), np.stack([cov, own_cov]), shares)
-
-    def process_covariance(self, cases: Represented, include_nugget: bool = True) -> Array:
-        """Return the joint covariances (k, M, M) of cases on the scales of the processes, as wide as folds ask for."""
-        pairs = [
-            member.predict_joint(*blocks, include_nugget=include_nugget, trend_columns=cases.trend)
-            for member, blocks in self._joint_blocks(cases)
-        ]
-        means, covs = (np.stack(parts) for parts in zip(*pairs, strict=True))
-        _, found = mixture_covariance(means, covs, self.weights.to_numpy())
-        if self.link is not None:
-            found = found + self.link.slope**2 * self.link.helper.process_covariance(cases.others[0], include_nugget)
-        return np.asarray(found * self.widths.to_numpy()[:, None, None] ** 2)
 
     def _carried_joint(
         self, mean: Array, cov: Array, df: float, factors: Array | None, times: Array | None
@@ -751,7 +780,8 @@ class Stack:
             if known is not None and gradient is not None:
                 columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(gradient)
         for factor, slope in zip(self.trend, in_trend, strict=True):
-            columns[factor.column] = columns.get(factor.column, np.zeros(())) + slope / factor.units()[0]
+            known = differentiable(factor).linear(row[factor.column].iloc[0])
+            columns[factor.column] = columns.get(factor.column, np.zeros(())) + known.pull_back(slope[None])
         if self.link is not None and told is not None:
             in_mean = columns.pop(self.link.column)
             in_std = self.link.slope * np.concatenate([own.of_added[: 1 + std] for own in slopes])
@@ -856,10 +886,14 @@ def law_values(laws: Sequence[Law | None], table: pd.DataFrame) -> Array | None:
     return np.column_stack([np.ones(len(table)) if law is None else law.values(table) for law in laws])
 
 
-def law_inputs(laws: Sequence[Law | None], table: pd.DataFrame) -> dict[str, Array]:
-    """Return the columns of a table that laws need, (N,) each."""
-    names = dict.fromkeys(name for law in laws if law is not None for name in law.columns.values())
-    return {name: table[name].to_numpy(dtype=np.float64) for name in names}
+def other_inputs(
+    laws: Sequence[Law | None], trend: Sequence[Factor], members: Sequence[Member], table: pd.DataFrame
+) -> dict[str, Array]:
+    """Return the columns of a table that laws need, and those of the trend that no kernel has, (N,) each."""
+    known = {name for member in members for name in number_columns(member.kernel.factors, member.rows)}
+    names = [name for law in laws if law is not None for name in law.columns.values()]
+    names += [factor.column for factor in trend if factor.column not in known]
+    return {name: table[name].to_numpy(dtype=np.float64) for name in dict.fromkeys(names)}
 
 
 def mean_shares(members: Sequence[Member], weights: Array, columns: Sequence[str]) -> list[Array]:

@@ -102,7 +102,7 @@ class RegressorState(msgspec.Struct):
     """A fitted :class:`swwl.RobustGPRegressor`: m members, k targets, n training rows.
 
     Where targets are fitted on other ``scales`` than their own, or over ``laws``, ``values`` are those of the training
-    rows in their units.
+    rows in their units. ``law_inputs`` are the columns of laws and, after 0.3.0, those of the trend that no kernel has.
     """
 
     params: Record
@@ -157,7 +157,7 @@ def regressor_state(model: RobustGPRegressor) -> RegressorState:
         regimes=_regimes_state(stack),
         influence=stack.influence,
         laws=stack.laws,
-        law_inputs=stack.law_inputs,
+        law_inputs=stack.other_inputs,
         judged_laws=model.laws_,
     )
 
@@ -255,7 +255,7 @@ def regressor_from_state(kind: type[RobustGPRegressor], values: Record) -> Robus
         regimes=_regimes_from_state(state, len(model.train_targets_)),
         influence=state.influence,
         laws=state.laws,
-        law_inputs=state.law_inputs,
+        other_inputs=state.law_inputs,
     )
     model.laws_ = state.judged_laws
     model.chain_ = None
@@ -356,10 +356,11 @@ def _check_laws(state: RegressorState, n: int) -> None:
     if state.laws and (len(state.laws) != len(state.targets) or state.values is None):
         raise InputError(f"there are {len(state.laws)} laws for {len(state.targets)} targets")
     named = {name for law in state.laws if law is not None for name in law.columns.values()}
-    if named != set(state.law_inputs):
+    of_trend = {factor.column for factor in state.trend or []}
+    if not named <= set(state.law_inputs) <= named | of_trend:
         raise InputError(f"laws name {shown(sorted(named))}, but there are {shown(sorted(state.law_inputs))}")
     for name, values in state.law_inputs.items():
-        Sizes(n=n).array(f"column {name!r} of a law", values, "n")
+        Sizes(n=n).array(f"column {name!r}", values, "n")
     for law, target in zip(state.laws, state.targets, strict=bool(state.laws)):
         if law is not None and law_of(target, law.formula, named) != law:
             raise InputError(f"the law of {target!r} is {shown(law.words)}, which names other columns")

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from swwl.formatting import number
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
+from swwl.gp.folds import drawn_rows
 from swwl.gp.prediction import Prediction
 from swwl.regression.intervals import fold_predictions, make_folds
 from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, group_scores
@@ -93,6 +94,8 @@ class TargetScale:
         :math:`\lambda`, between 0 and 2; one is the identity.
     why : str
         Why it was chosen, in words.
+    most : float or None
+        Up to which standard deviation of the process means are taken, see ``gp/carried.py``; None for any.
 
     References
     ----------
@@ -110,6 +113,7 @@ class TargetScale:
     center: float = 0.0
     exponent: Annotated[float, Meta(ge=0, le=2)] = 1.0
     why: str = field(default="", compare=False)
+    most: Annotated[float, Meta(gt=0)] | None = field(default=None, compare=False)
 
     @property
     def is_identity(self) -> bool:
@@ -125,6 +129,15 @@ class TargetScale:
     def words(self) -> str:
         """What the fitted values of a target are called."""
         return _WORDS[self.kind]
+
+    def limited(self, y: Array) -> TargetScale:
+        """Return the same scale for a process fitted to some targets: where it knows nothing, they say how far it goes.
+
+        A factor of e is the most that means allow for. Softplus grows as its argument does and needs no limit.
+        """
+        if self.kind in ("identity", "softplus"):
+            return self
+        return replace(self, most=max(min(float(np.std(self.forward(y))), 1.0), np.finfo(float).tiny))
 
     def facts(self) -> dict[str, str]:
         """Return what people and scripts want to know of it."""
@@ -279,7 +292,8 @@ def _chosen(words: Sequence[str], member: Member, task: Task) -> list[TargetScal
     if not open_ones or not all(factor.positive_definite for factor in member.kernel.factors):
         return found
     tried = [_candidates(task.targets[:, k], words[k]) for k in open_ones]
-    if len(task.targets) < _FEWEST_ROWS or not any(tried):
+    n_rows = len(task.targets) if task.same is None else len(np.unique(task.same))
+    if n_rows < _FEWEST_ROWS or not any(tried):
         return found
     comparison = Comparison(member, task)
     for k, candidates in zip(open_ones, tried, strict=True):
@@ -314,8 +328,9 @@ class Comparison:
     """
 
     def __init__(self, member: Member, task: Task):
-        n = len(task.targets)
-        self._rows = np.sort(np.random.default_rng(task.seed).permutation(n)[:_MOST_ROWS])
+        # Of copies one counts: left out alone, each would be told by the other, on whatever scale.
+        first = np.arange(len(task.targets)) if task.same is None else np.unique(task.same, return_index=True)[1]
+        self._rows = drawn_rows(np.random.default_rng(task.seed).permutation(first), _MOST_ROWS, task.targets)
         blocks = [[block.take(self._rows).held() for block in group] for group in member.training_blocks()]
         self._blocks: Sequence[Block] = member.kernel.join(blocks)
         self._trend = task.take(self._rows)[1]
@@ -340,11 +355,15 @@ class Comparison:
             Whether the best of the candidates is wanted in any case.
         """
         y = self._targets[:, k]
-        plain = self._fitted(y) if self._together is None else self._together
+        # Rows that are odd on the target's own scale may be bad, and a warp that makes them less so would be chosen
+        # for their sake: it has to be better for all others, which the own scale describes without them.
+        noise = self._odd_rows(y) if self._together is None else np.zeros(len(y))
+        sound = noise == 0
+        plain = self._fitted(y, noise=noise) if self._together is None else self._together
         own = plain.leave_one_out().column(0 if self._together is None else k)
         steps = _STEPS if self._together is None else 0
         base = _densities(y, TargetScale(), own)
-        screened = [(float(np.mean(self._judged(y, one, plain, 0) - base)), one) for one in candidates]
+        screened = [(float(np.mean((self._judged(y, one, plain, 0, noise) - base)[sound])), one) for one in candidates]
         warps = [pair for pair in screened if pair[1].kind != "log"]
         second = max(warps, key=lambda pair: pair[0], default=None)
         shortlist = [pair for pair in screened if pair[1].kind == "log"]
@@ -356,10 +375,12 @@ class Comparison:
         for promise, one in shortlist:
             if promise <= 0 and not insist and one.kind != "log":
                 continue
-            left_out = self._left_out(y, one, plain, steps)
-            if one.kind != "log" and not insist and _trimmed(y - one.inverse(left_out.mean)) > _trimmed(y - own.mean):
+            odd = noise if sound.all() else self._odd_rows(one.forward(y))
+            left_out = self._left_out(y, one, plain, steps, odd)
+            errors, before = (y - one.inverse(left_out.mean))[sound], (y - own.mean)[sound]
+            if one.kind != "log" and not insist and _trimmed(errors) > _trimmed(before):
                 continue  # sharper where it is right, and farther off where it is not
-            gains = _densities(y, one, left_out) - base
+            gains = (_densities(y, one, left_out) - base)[sound]
             gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains)))
             needed = 0.0 if bound_matters and one.positive else _ERRORS * error
             extra = _ERRORS * error / 2 if not chosen.is_identity else 0.0  # the simpler scale comes first
@@ -413,29 +434,31 @@ class Comparison:
     def _refit(self, y: Array, gp: RobustGP, noise: Array) -> Refit:
         """Fit a process again where some rows have noise."""
         start, steps = gp.beginning(), SEARCH_STEPS
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            other = self._make_gp().fit(self._blocks, y, self._trend, start=start, max_iter=steps, noise=noise)
+        other = self._fit(self._make_gp(), y, start=start, max_iter=steps, noise=noise)
         return Refit(other.leave_one_out(), np.sqrt(np.atleast_1d(other.sigma2_)))
 
-    def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Array:
+    def _judged(self, y: Array, scale: TargetScale, start: RobustGP, steps: int, noise: Array) -> Array:
         """Return the log densities (N,) of rows left out, in the units of the target."""
-        return _densities(y, scale, self._left_out(y, scale, start, steps))
+        return _densities(y, scale, self._left_out(y, scale, start, steps, noise))
 
-    def _left_out(self, y: Array, scale: TargetScale, start: RobustGP, steps: int) -> Prediction:
+    def _left_out(self, y: Array, scale: TargetScale, start: RobustGP, steps: int, noise: Array) -> Prediction:
         """Return what a process on a scale says of rows left out, on that scale, (N,)."""
-        return self._fitted(scale.forward(y), start, steps).leave_one_out()
+        return self._fitted(scale.forward(y), start, steps, noise).leave_one_out()
 
-    def _fitted(self, y: Array, start: RobustGP | None = None, steps: int = 0) -> RobustGP:
+    def _fitted(self, y: Array, start: RobustGP | None = None, steps: int = 0, noise: Array | None = None) -> RobustGP:
         """Return a process; with a start it climbs from there, or keeps its ranges and nugget for no steps."""
         gp = self._make_gp()
+        own = None if noise is None or not noise.any() else noise
+        if start is None:
+            return self._fit(gp, y, max_iter=_FIRST_STEPS, noise=own)
+        if not steps:
+            return self._fit(gp.set_params(beta=start.beta_, nugget=start.nugget_), y, noise=own)
+        return self._fit(gp, y, start=start, max_iter=steps, noise=own)
+
+    def _fit(self, gp: RobustGP, y: Array, **options: Any) -> RobustGP:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GPWarning)  # the fit on all rows will say what needs saying
-            if start is None:
-                return gp.fit(self._blocks, y, self._trend, max_iter=_FIRST_STEPS)
-            if not steps:
-                return gp.set_params(beta=start.beta_, nugget=start.nugget_).fit(self._blocks, y, self._trend)
-            return gp.fit(self._blocks, y, self._trend, start=start, max_iter=steps)
+            return gp.fit(self._blocks, y, self._trend, **options, drop_dependent=True)
 
 
 @dataclass(frozen=True)

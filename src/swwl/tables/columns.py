@@ -415,7 +415,7 @@ def reason_against(values: pd.Series, train: NDArray[np.intp], *, is_output: boo
             return "names the rows: its texts are all different"
         return f"does not hold numbers, and {len(categories_of(values))} different texts are too many for categories"
     if counts_rows(values):
-        return "numbers the rows; --inputs can name it all the same"
+        return "numbers the rows; --inputs can still name it"
     if numbers_cases(values):
-        return "numbers the cases; --inputs can name it all the same"
+        return "numbers the cases; --inputs can still name it"
     return None

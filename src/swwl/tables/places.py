@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.formatting import place
+from swwl.mesh.io.foam.case import why_no_case
 from swwl.mesh.io.formats import is_mesh, timed
 from swwl.mesh.io.series import Time
 from swwl.tables.columns import as_numbers, kind_of
@@ -223,10 +224,7 @@ def mesh_of_row(frame: pd.DataFrame, path: Path, name: str, row: int) -> Path:
     file = mesh_file(path, value)
     if not is_mesh(file):
         if file.is_dir():
-            raise InputError(
-                f"{path}: {where(frame, path, row)}: mesh {value!r} is a folder, but not an OpenFOAM case: neither "
-                f"constant/polyMesh nor processor0/constant/polyMesh is in it."
-            )
+            raise InputError(f"{path}: {where(frame, path, row)}: mesh {value!r}: {why_no_case(file).rstrip('.')}.")
         raise InputError(
             f"{path}: {where(frame, path, row)}: mesh {value!r} does not exist beside the table.{_nearest(file)}"
         )

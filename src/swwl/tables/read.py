@@ -288,7 +288,7 @@ def _refuse(readings: dict[str, list[_Record]]) -> None:
     elif separator == "," and found > wanted:
         cure = "put quotes around a cell that holds a comma; where numbers have decimal commas, separate by semicolons."
     else:
-        cure = f"columns are separated by {_SEPARATORS[separator]}; leave cells empty, but not out."
+        cure = f"columns are separated by {_SEPARATORS[separator]}; leave missing cells empty, but do not omit them."
     raise InputError(f"line {misfit.line} has {found} cells, but the header has {wanted}: {cure}")
 
 

@@ -42,12 +42,19 @@ _INPUTS = frozenset(
     "incidence alpha aoa beta density modulus young youngs poisson viscosity mach re reynolds area volume mass chord "
     "span hardening exponent rate conductivity friction ratio size count number seed time rpm".split()
 )
+# Words of what a run notes about itself.
+_NOTES = frozenset(
+    "cpu wall walltime runtime elapsed iteration iterations iter iters niter residual residuals converged convergence "
+    "cores memory".split()
+)
 # Relations, from 0 to 1, with the target or a result from which on a column may be one: with a hint, with the name of a
 # statistic or dependences on several others, and without any; the last are one to one.
 _RELATED, _CLOSE, _ALIKE, _SAME = 0.5, 0.7, 0.9, 1 - 1e-6
 # Fewer rows tell nothing about ranks, and these enough that none is out of place by chance; so few different values are
 # the levels of a design; neighbors on either side.
 _FEWEST_ROWS, _ENOUGH, _MOST_LEVELS, _BESIDE = 10, 20, 10, 3
+# Of so few columns that are not results by their names, none are too many that depend on others.
+_FEW_FREE = 4
 _UNIT = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
 
 
@@ -77,10 +84,14 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     """
     numeric = {str(name): as_numbers(inputs[name]) for name in inputs.columns if kind_of(inputs[name]) == "numbers"}
     aims = {str(name): as_numbers(targets[name]) for name in targets.columns}
+    everything = _rank_correlations(aims | numeric)
+    beyond_chance = 3.0 / np.sqrt(max(len(inputs), 1))
     found = {}
     for name, values in numeric.items():
-        said = _result_word(name)
-        if said and not _has_levels(values):
+        said = None if _is_one_of_a_series(name, list(numeric)) else _result_word(name)
+        others = max((float(everything.loc[name, other]) for other in everything if other != name), default=0.0)
+        related = max(others, _most_related(name, values, aims, everything)[1])
+        if said and not _has_levels(values) and (related > beyond_chance or not aims):
             found[name] = f"its name says {said!r}"
     known = aims | {name: numeric[name] for name in found}
     free = {name: values for name, values in numeric.items() if name not in found}
@@ -88,14 +99,16 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
     hints = {name: _hint(name, list(aims)) for name in free if name not in named}
     behind, among = _behind(list(numeric), list(aims), order), _behind(list(hints), list(known), order, named)
     among &= {name for name, hint in hints.items() if hint}
-    hints |= {name: "it stands behind the target" for name, hint in hints.items() if name in behind and not hint}
+    hints |= {name: "it comes after the target column" for name, hint in hints.items() if name in behind and not hint}
     ranks = _rank_correlations(free | known)
     odd = {name for name in hints if not _is_designed(free[name])}
     needs = _dependences(ranks.loc[list(free), list(free)], hints, odd, len(inputs))
+    # Where most columns depend on each other, inputs were not drawn independently, and it says nothing of any of them.
+    together = len(free) > _FEW_FREE and 2 * _n_independent(ranks.loc[list(free), list(free)], len(inputs)) < len(free)
     for name, hint in hints.items():
         nearest, relation = _most_related(name, free[name], known, ranks)
         how = "rank correlation" if nearest and relation <= ranks.loc[name, nearest] else "along a curve,"
-        words = f"it goes with {nearest} ({how} {relation:.2f})"
+        words = f"it is correlated with {nearest} ({how} {relation:.2f})"
         drawn, one_to_one = _is_drawn(free[name]), relation >= _SAME
         if hint and not known and (name in needs or name in odd):
             found[name] = hint
@@ -103,9 +116,9 @@ def result_columns(inputs: pd.DataFrame, targets: pd.DataFrame, order: Sequence[
             found[name] = f"{hint}, and {words}"
         elif hint and relation >= _CLOSE and not drawn and (_says_statistic(name) or one_to_one):
             found[name] = f"{hint}, and {words}"
-        elif relation >= _CLOSE and not drawn and len(needs.get(name, ())) > 1:
+        elif relation >= _CLOSE and not drawn and len(needs.get(name, ())) > 1 and not together:
             found[name] = f"{words}, and depends on {listed(needs[name])}"
-        elif relation >= _ALIKE and name in odd and name in needs:
+        elif relation >= _ALIKE and name in odd and name in needs and not together:
             found[name] = f"{words}, and is not spread as inputs are"
         elif (
             one_to_one and not drawn and len(inputs) >= _ENOUGH and bool((ranks.loc[list(free), nearest] < _SAME).any())
@@ -122,7 +135,7 @@ def warn_about_columns(table: pd.DataFrame, targets: pd.DataFrame, stacklevel: i
     rows = [str(name) for name in inputs.columns if numbers_cases(inputs[name])]
     if rows:
         warnings.warn(
-            f"{listed(rows)} number{'s' * (len(rows) == 1)} the cases, which tells nothing of a new one: drop "
+            f"{listed(rows)} number{'s' * (len(rows) == 1)} the cases, which says nothing about a new one: drop "
             f"{'it' if len(rows) == 1 else 'them'}, or name the columns to use by a kernel.",
             ColumnWarning,
             stacklevel=stacklevel + 1,
@@ -141,10 +154,11 @@ def results_words(names: Sequence[str]) -> str:
     """Say that columns look like results.
 
     >>> results_words(["vm99", "energy"])
-    'columns vm99 and energy look like results of the same simulation, which nobody knows of a new case'
+    'columns vm99 and energy look like results of the same simulation, which are not known for a new case'
     """
-    look = "look like results" if len(names) > 1 else "looks like a result"
-    return f"{listed(names)} {look} of the same simulation, which nobody knows of a new case"
+    if len(names) > 1:
+        return f"{listed(names)} look like results of the same simulation, which are not known for a new case"
+    return f"{listed(names)} looks like a result of the same simulation, which is not known for a new case"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -188,6 +202,28 @@ def _result_word(name: str) -> str | None:
     if _INPUTS.intersection(words):
         return None
     return next((word for word in words if word in _RESULTS), None)
+
+
+def may_be_input(name: str) -> bool:
+    """Whether a name says nothing of a result, nor of what a run notes about itself: for lists that are advice.
+
+    >>> [may_be_input(name) for name in ("U", "inlet_pressure", "pressure_drop", "dp", "cpu_s", "n_iterations")]
+    [True, True, False, False, False, False]
+    """
+    words = words_of(name)
+    return not (_RESULTS | _PERHAPS | _NOTES | {"dp"}).intersection(words)
+
+
+def _is_one_of_a_series(name: str, names: Sequence[str]) -> bool:
+    """Whether a name of two letters counts on from others, so that it says nothing.
+
+    >>> _is_one_of_a_series("cd", ["ca", "cb", "cc", "cd"]), _is_one_of_a_series("cd", ["cl", "cd", "cm"])
+    (True, False)
+    """
+    if len(name) != 2:
+        return False
+    others = {other for other in names if len(other) == 2 and other[0] == name[0] and other[1].isalpha()}
+    return len(others - _RESULTS) > 1
 
 
 def _statistic(name: str) -> str | None:
@@ -302,6 +338,27 @@ def _along_a_curve(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
     return float(np.sqrt(max(0.0, 1 - np.mean((ranks - means) ** 2) / np.var(ranks))))
 
 
+def _linked(ranks: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return which columns of n rows depend on each other by more than chance."""
+    return ranks > 3.0 / np.sqrt(max(n, 1))
+
+
+def _n_independent(ranks: pd.DataFrame, n: int) -> int:
+    """Return how many columns are left once those that depend on most others have been left out.
+
+    >>> ranks = pd.DataFrame([[1, 0, 0.7], [0, 1, 0.7], [0.7, 0.7, 1]], list("abc"), list("abc"))
+    >>> _n_independent(ranks, 40), _n_independent(ranks * 0 + 1, 40)
+    (2, 1)
+    """
+    linked = _linked(ranks, n).to_numpy(copy=True)
+    np.fill_diagonal(linked, False)
+    left = np.ones(len(linked), dtype=bool)
+    while linked.any():
+        most = int(linked.sum(axis=0).argmax())
+        linked[most], linked[:, most], left[most] = False, False, False
+    return int(left.sum())
+
+
 def _dependences(
     ranks: pd.DataFrame, hints: Mapping[str, str | None], odd: Collection[str], n: int
 ) -> dict[str, list[str]]:
@@ -327,7 +384,7 @@ def _dependences(
     >>> _dependences(ranks, dict.fromkeys("abc"), [], 40)
     {'c': ['a', 'b']}
     """
-    linked = ranks > 3.0 / np.sqrt(max(n, 1))
+    linked = _linked(ranks, n)
     links = {str(name): {str(other) for other in ranks.columns[linked.loc[name]]} - {name} for name in ranks.index}
     found: dict[str, list[str]] = {}
 

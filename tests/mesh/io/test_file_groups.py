@@ -381,6 +381,21 @@ def condition(home, name, form, values, location=None, family=None):
         node(bc, "FamilyName", "FamilyName_t", family)
 
 
+def test_families_of_gmsh_are_called_as_its_physical_groups(tmp_path):
+    points = np.array([[x, y, 0.0] for y in (0, 1) for x in (0, 1, 2)])
+    with h5py.File(tmp_path / "a.cgns", "w") as file:
+        base = node(file, "Base", "CGNSBase_t", np.array([2, 3], np.int32))
+        zone(base, "Zone", points, [(7, [[1, 2, 5, 4], [2, 3, 6, 5]]), (3, [[1, 2], [2, 3], [3, 6]])])
+        home = node(base["Zone"], "ZoneBC", "ZoneBC_t")
+        for name, first, last in (("L_1", 11, 11), ("L_2", 12, 12), ("L_3", 13, 13), ("S_1", 1, 2)):
+            condition(home, name, "PointRange", [[first], [last]], "CellCenter", name)
+        for name, called in (("L_1", "wall"), ("L_2", "wall"), ("S_1", "fluid")):
+            node(node(base, name, "Family_t"), called, "FamilyName_t", called)
+    groups = read_mesh(tmp_path / "a.cgns").groups
+    assert groups["wall"].faces["line"].tolist() == [[0, 1], [1, 2]] and groups["fluid"].size == 2
+    assert groups["L_3"].size == 1 and not {"L_1", "L_2", "S_1"} & set(groups)  # which has no name of its own
+
+
 def test_boundary_conditions_of_cgns(tmp_path):
     points = np.array([[x, y, 0.0] for y in (0, 1) for x in (0, 1, 2)])
     with h5py.File(tmp_path / "a.cgns", "w") as file:

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from swwl.errors import InputError
-from swwl.regression.curves.bands import calibrate, conformal, curve_deviations, error_correlation, largest_errors
+from swwl.regression.curves.bands import calibrate, curve_deviations, error_correlation
 from swwl.regression.curves.cases import CurveCases, widening
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
+from swwl.regression.intervals import conformal, whole_band
 
 M = 40
 
@@ -56,7 +57,7 @@ def test_few_curves_have_no_correlation_worth_telling():
 
 def test_a_floor_helps_where_deviations_vanish():
     errors, deviations = np.ones((30, 2)), np.tile([1.0, 1e-3], (30, 1))
-    assert largest_errors(errors, deviations).floor > 0
+    assert whole_band(errors, deviations).floor > 0
 
 
 def test_beyond_the_largest_error_bands_grow():

@@ -1,11 +1,14 @@
 """CurveRegressor: curves of new cases."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from swwl import CurveRegressor, Matern52, RobustGPRegressor, load_model
+from swwl.design import suggest
 from swwl.errors import CaseWarning, GPWarning, InputError
 from swwl.regression.curves.estimator import left_out_coefficients
 from swwl.regression.curves.numbers import Crossing
@@ -102,6 +105,7 @@ def test_grids_of_their_own(table):
     assert model.grid_[0] == 0 and 1 <= model.grid_[-1] < 1.1
     error = model.predict(table[40:], grid=T) - np.stack(table["u"][40:])
     assert np.abs(error).max() < 0.03
+    assert 0.99 < model.score(table.assign(u=own)[40:], "u") < 1
 
 
 def test_derived_numbers_have_intervals(table, model):
@@ -120,6 +124,20 @@ def test_derived_numbers_have_intervals(table, model):
     assert never["mean"].isna().all() and (never["probability"] == 0).all() and never.index.equals(table.index[40:])
 
 
+def test_samples_and_levels_that_make_no_sense(table, model):
+    for n in (0, -1, 2.5, True):
+        for ask in (lambda n=n: model.sample(table[:2], n), lambda n=n: model.derived(table[:2], "peak", n_samples=n)):
+            with pytest.raises(InputError, match=f"n_samples is {n}, but a whole number of at least 1"):
+                ask()
+    with pytest.raises(InputError, match="level is 2"):
+        model.derived(table[:2], Crossing(0.5), level=2)
+    for n_shapes in (1.5, "3", True):
+        with pytest.raises(InputError, match=f"n_shapes is {n_shapes!r}, but a whole number of at least 1"):
+            CurveRegressor(n_shapes=n_shapes).fit(table, "u")
+    nothing = model.derived(table[:0], ["peak", Crossing(0.5)])
+    assert len(nothing) == 0 and len(nothing.columns) == 9
+
+
 def test_left_out_curves_are_the_training_curves(table, model):
     rows, truth, cases = model.left_out()
     np.testing.assert_allclose(truth, np.stack(table["u"].iloc[rows]), atol=1e-9)
@@ -133,7 +151,7 @@ def test_cases_far_away_are_told(table, model):
     far = pd.DataFrame({"rate": [9.0], "size": [1.5]})
     with pytest.warns(CaseWarning) as said:
         mean, std = model.predict(far, return_std=True)
-    assert any("leaves the training range" in str(one.message) for one in said)
+    assert any("is outside the training range" in str(one.message) for one in said)
     plain = model.predict(far, True, widen=False)
     np.testing.assert_allclose(mean, plain[0])
     np.testing.assert_allclose(std, 2 * plain[1])
@@ -166,6 +184,21 @@ def test_the_regressor_of_numbers_learns_curves_too(table, tmp_path):
     )
     np.testing.assert_allclose(model.sample(new, 2, 0), own.sample(new, 2, 0))
     pd.testing.assert_frame_equal(model.domain(new), own.domain(new))
+    assert model.score(new, "u") == own.score(new, np.stack(new["u"])) > 0.99
+    assert list(model.feature_names_in_) == ["rate", "size"] and model.n_features_in_ == 2
+    for options in ({"return_cov": True}, {"include_nugget": False}):
+        with pytest.raises(InputError, match="for models of numbers; this model predicts curves"):
+            model.predict(new, **options)
+    with pytest.raises(InputError, match="include_nugget=False is for models of numbers"):
+        model.predict_interval(new, include_nugget=False)
+    for ask in (
+        model.leave_one_out,
+        model.variance_shares,
+        lambda: model.predict_sets(new),
+        lambda: suggest(model, new),
+    ):
+        with pytest.raises(InputError, match="predicts curves: ask its curves_"):
+            ask()
     model.save(tmp_path / "u.swwl")
     assert isinstance(load_model(tmp_path / "u.swwl"), CurveRegressor)
     table = table.assign(top=[own[-1] for own in table["u"]])
@@ -197,6 +230,15 @@ def test_what_cannot_be_learned(table):
         quick().fit(table.assign(u=[T] * 60), "u")
     with pytest.raises(InputError, match="needs column 'v'"):
         quick().fit(table, "v")
+
+
+def test_one_curve_may_differ_from_all_others(table):
+    curves = [u if row == 3 else table["u"][0] for row, u in enumerate(table["u"][:20])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GPWarning)  # it is noise
+        model = quick().fit(table[:20].assign(u=curves), "u", grid=T)
+    lower, upper = model.predict_interval(table[20:30], widen=False)
+    assert np.isfinite(upper - lower).all() and ((lower <= curves[0]) & (curves[0] <= upper)).mean() > 0.7
 
 
 def test_few_curves_and_no_calibration(table):

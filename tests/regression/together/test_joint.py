@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from swwl.gp.mixed import mixed
 from swwl.gp.prediction import Prediction
 from swwl.regression.together.joint import correlated, error_correlation, probability_inside, target_covariances
 
@@ -27,6 +28,14 @@ def test_samples_keep_their_spread_and_go_together():
     found = correlated(draws, mean, std, r)[:, 0]
     assert found.std(axis=0) == pytest.approx([0.1, 2.0], rel=0.03)
     assert np.cov(found.T) == pytest.approx(target_covariances(std, r)[0], rel=0.05)
+
+
+def test_probabilities_of_two_regimes_are_those_of_both():
+    parts = [Prediction(np.full(1, mean), np.full(1, 0.1), np.inf) for mean in (-1.0, 1.0)]
+    both, flat = mixed(parts, np.array([[0.75], [0.25]])), Prediction(np.zeros(1), np.ones(1), np.inf)
+    for bounds, expected in (((-0.5, 0.5), 0.0), ((0.5, np.inf), 0.125)):
+        found = probability_inside([both, flat], [bounds, (0.0, np.inf)], np.eye(2))
+        assert found[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_probabilities_multiply_where_targets_are_independent():

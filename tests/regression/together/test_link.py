@@ -80,6 +80,26 @@ def test_covariances_samples_and_deviations_agree(chain):
     assert np.corrcoef(draws[:, 0], draws[:, 1])[0, 1] == pytest.approx(joint[0, 1] / std[0] / std[1], abs=0.05)
 
 
+def test_covariances_know_of_the_regimes_of_a_helper():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(200, 2)), columns=["a", "b"])
+    second = np.sin(9 * table["a"]) + 0.3 * rng.normal(size=200) > 0.3
+    y = np.where(second, 1.0, -1.0) + 0.1 * table["b"] + 0.02 * rng.normal(size=200)
+    fine = table[:40].assign(y=1.3 * y[:40] + 0.1 * table["b"][:40], level=2)
+    both = pd.concat([table.assign(y=y, level=1), fine], ignore_index=True)
+    options = {"targets_together": True, "regimes": "auto", "outliers": "keep", "n_starts": 1}
+    model = RobustGPRegressor(Matern52("a") * Matern52("b"), **options)
+    model.fit(both, "y", fidelity="level")
+    assert model.stack_.link.helper.regimes is not None
+    new = table[40:48]
+    mean, std = model.predict(new, return_std=True, widen=False)
+    joint_mean, joint = model.predict(new, return_cov=True, widen=False)
+    assert std.max() > 2 * std.min()  # where nobody knows the branch
+    np.testing.assert_allclose(joint_mean, mean)
+    np.testing.assert_allclose(np.sqrt(np.diag(joint)), std, rtol=1e-6)
+    assert np.linalg.eigvalsh(joint).min() > 0
+
+
 def test_answers_do_not_depend_on_the_batch(chain):
     model, new = chain[2], pd.DataFrame({"x": [0.3, 0.5, 0.7]})
     assert model.predict(new, widen=False)[1:2] == pytest.approx(model.predict(new[1:2], widen=False), rel=1e-7)

@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, PartOf, given_time
+from swwl.cli.console import (
+    AtTime,
+    Force,
+    InputColumns,
+    KeepEmbeddings,
+    LowerBounds,
+    MeshColumns,
+    ModelFile,
+    Output,
+    PartOf,
+    Quiet,
+    Threads,
+    UpperBounds,
+    given_time,
+)
 from swwl.cli.show import show_choices
 
 
@@ -15,34 +29,29 @@ def select(
     table: Annotated[Path, typer.Argument(help="Pool of cases: CSV, Excel or Parquet; mesh paths relative to it.")],
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
-    mesh: Annotated[
-        list[str] | None, typer.Option(help="Column of mesh paths; repeat it for several. Detected if omitted.")
-    ] = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(help="Input columns, separated by commas; '' for meshes only. By default all that can be."),
-    ] = None,
+    mesh: MeshColumns = None,
+    inputs: InputColumns = None,
     method: Annotated[
         str,
         typer.Option(
-            help="imse: most telling about all; support: distributed as all; k-median: near all; maximin: far apart."
+            help="imse: most informative; support: distributed as all; k-median: near all; maximin: far apart."
         ),
     ] = "imse",
     have: Annotated[Path | None, typer.Option(help="Table of cases that are simulated already.")] = None,
     group: PartOf = None,
     time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is one per core.")] = -1,
+    cache: KeepEmbeddings = True,
+    jobs: Threads = -1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the embedding.")] = 0,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose which cases to simulate first, from inputs alone.
 
-    The output has the chosen rows of the table, the best first, with rank, score and in words why. No column of the
-    table may hold answers: name inputs with --inputs where it does.
+    The output has the chosen rows of the table, the best first, with rank, score and the reason in words. No column
+    of the table may hold answers: if one does, name the inputs with --inputs.
 
     \b
     Example:
@@ -74,27 +83,23 @@ def select(
 
 
 def suggest(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
+    model: ModelFile,
     pool: Annotated[Path, typer.Argument(help="Table of candidates, with the columns that the model uses.")],
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many to choose.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table to write: .csv or .parquet.")],
     goal: Annotated[
         str,
         typer.Option(
-            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET where one counts; two, separated by a comma, "
-            "for the best compromises."
+            help="learn, maximize:TARGET or minimize:TARGET; learn:TARGET to learn one of several; two goals, "
+            "separated by a comma, for the best compromises."
         ),
     ] = "learn",
     criterion: Annotated[
         str | None,
         typer.Option(help="To learn: imse, variance or maximin; for the best: ei (expected improvement) or ucb."),
     ] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
-    ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
-    ] = None,
+    at_least: LowerBounds = None,
+    at_most: UpperBounds = None,
     at: Annotated[
         list[str] | None,
         typer.Option(help="INPUT=VALUE to design for: the pool's own values are replaced; repeat it for several."),
@@ -103,24 +108,25 @@ def suggest(
         list[str] | None,
         typer.Option(
             metavar="LEVEL=COST",
-            help="What a run costs at a level of --fidelity: levels are proposed too, in their column; repeat it.",
+            help="What a run costs at a level of --fidelity; also proposes the level of each run, in its column; "
+            "may be repeated.",
         ),
     ] = None,
     status: Annotated[
-        str | None, typer.Option(help="Column that says which cases are 'running' or 'failed': they are not chosen.")
+        str | None, typer.Option(help="Column that marks cases as 'running' or 'failed': they are not chosen.")
     ] = None,
     time: AtTime = None,
     picture: Annotated[Path | None, typer.Option("--map", help="Picture of the choices: .png, .svg or .pdf.")] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings beside the table, in .swwl-cache.")] = True,
+    cache: KeepEmbeddings = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample that stands for a large pool.")] = 0,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the choices as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Choose which cases to simulate next: to learn, or for the best.
 
-    The output has the chosen rows of the pool, the best first, with rank, score and in words why. With --at, candidates
-    are judged at given conditions, which the output holds in place of the pool's own.
+    The output has the chosen rows of the pool, the best first, with rank, score and the reason in words. With --at,
+    candidates are judged at given conditions, which replace the pool's own in the output.
 
     \b
     Example:

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from swwl.cli.console import AtTime, Force, Output, given_time
+from swwl.cli.console import AtTime, Force, LowerBounds, ModelFile, Output, Quiet, UpperBounds, given_time
 from swwl.errors import InputError
 from swwl.formatting import number
 
 
 def improve(
-    model: Annotated[Path, typer.Argument(help="Model file that swwl fit wrote.")],
-    mesh: Annotated[str, typer.Option(help="Mesh file to begin with.")],
+    model: ModelFile,
+    mesh: Annotated[str, typer.Option(help="Mesh file to start from.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Mesh to write: .vtu.")],
     goal: Annotated[
         str, typer.Option(help="maximize:TARGET or minimize:TARGET; a model of one target needs no name.")
@@ -27,37 +27,37 @@ def improve(
         typer.Option(help="lattice (free-form), motions (of the bodies of --group) or modes (of the training meshes)."),
     ] = "lattice",
     lattice: Annotated[
-        str | None, typer.Option(help="Control points along every axis, such as 6,3; else 4,3 or 4,3,3.")
+        str | None, typer.Option(help="Control points along every axis, such as 6,3 [4,3 or 4,3,3].")
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="The lattice is around this group (body*), and fades around it.")
+        str | None, typer.Option(help="Put the lattice around this group (body*); the motion fades out around it.")
     ] = None,
     box: Annotated[
-        str | None, typer.Option(help="Or around this box, LOW:HIGH for every coordinate, with commas.")
+        str | None,
+        typer.Option(help="Put the lattice around this box: LOW:HIGH per coordinate, separated by commas."),
     ] = None,
     axes: Annotated[str | None, typer.Option(help="Coordinates along which nodes may move, such as xy.")] = None,
-    freeze: Annotated[str | None, typer.Option(help="Groups whose nodes rest, such as 'hub|shroud'.")] = None,
+    freeze: Annotated[str | None, typer.Option(help="Groups whose nodes stay in place, such as 'hub|shroud'.")] = None,
     reach: Annotated[float | None, typer.Option(help="How far control points may move, as a share of the box.")] = None,
-    at_least: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that has to be reached; repeat it for several.")
-    ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="TARGET=VALUE that must not be exceeded; repeat it for several.")
-    ] = None,
+    at_least: LowerBounds = None,
+    at_most: UpperBounds = None,
     volume: Annotated[str | None, typer.Option(help="keep, or LOW:HIGH relative to the start.")] = None,
-    thickness: Annotated[float | None, typer.Option(help="What must be left of every wall, such as 0.9.")] = None,
+    thickness: Annotated[
+        float | None, typer.Option(help="Least share that must remain of every wall thickness, such as 0.9.")
+    ] = None,
     criterion: Annotated[str, typer.Option(help="mean, or ei (expected improvement).")] = "mean",
-    caution: Annotated[float, typer.Option(help="Standard deviations to stay on the safe side.")] = 0.0,
+    caution: Annotated[float, typer.Option(help="Safety margin, in standard deviations.")] = 0.0,
     time: AtTime = None,
     force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Move a mesh to where the model predicts better.
 
-    The mesh moves with the control points of a lattice, as far as that looks like what the training meshes differ in;
-    meshes need no common topology. No cell is inverted, and the result is inside the domain of the model, if the start
-    is. Simulate it before you believe it. The mesh that is written has a field, displacement.
+    The mesh moves with the control points of a lattice, within the variation that the training meshes show; meshes need
+    no common topology. No cell is inverted, and the result is inside the domain of the model if the start is. Simulate
+    it before you believe it. The mesh that is written has a field, displacement. A mesh one cell
+    thick, learned in the plane, moves in the plane: boxes, lattices and axes have two coordinates.
 
     \b
     Example:
@@ -68,7 +68,15 @@ def improve(
     """
     from swwl.design.ascent import improve as ascend
     from swwl.jobs.design import read_bounds, read_conditions
-    from swwl.jobs.improve import MoveOptions, facts_of, is_improved, make_deformation, mesh_with_motion, read_volume
+    from swwl.jobs.improve import (
+        MoveOptions,
+        facts_of,
+        is_improved,
+        make_deformation,
+        mesh_to_move,
+        mesh_with_motion,
+        read_volume,
+    )
     from swwl.jobs.outputs import check_output
     from swwl.jobs.predict import case_meshes, graph_columns, load_regressor
     from swwl.mesh.io import as_mesh
@@ -80,7 +88,8 @@ def improve(
     (file,) = case_meshes(fitted, [mesh], given_time(time)).values()
     check_output(output, endings=(".vtu",), inputs=[model, file], ours=is_improved, force=force)
     conditions = read_conditions(fitted, at or [])
-    start = as_mesh(file)
+    given = as_mesh(file)
+    start = mesh_to_move(fitted, given)
     deformation = make_deformation(MoveOptions(along, lattice, group, freeze, box, axes, reach), start, fitted, model)
     found = ascend(
         fitted,
@@ -94,7 +103,7 @@ def improve(
         volume=read_volume(volume),
         thickness=thickness,
     )
-    mesh_with_motion(found, start).write(output)
+    mesh_with_motion(found, given).write(output)
     target = goal.partition(":")[2] or fitted.target_names_[0]
     out.table(
         target,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from swwl.cli.console import Output
+from swwl.cli.console import AsJson, Output, Quiet
 from swwl.formatting import number
 
 if TYPE_CHECKING:
@@ -27,22 +27,27 @@ _SHOWN = 12
 def loop(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study: candidates, solver, goal, budget.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, show the commands of the first case, run nothing.")
+        bool,
+        typer.Option("--dry-run", help="Check everything, show the commands of the first case, but run nothing."),
     ] = False,
-    until: Annotated[int | None, typer.Option(min=1, help="Stop when so many cases are simulated.")] = None,
+    until: Annotated[int | None, typer.Option(min=1, help="Stop when this many cases are simulated.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler whose workers run the solver: tcp://host:8786.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a study: choose cases, simulate, learn, choose again.
 
-    All of it is kept beside STUDY.toml, in the folder STUDY: cases.csv is the table of cases, runs/ has what the solver
-    wrote, study.html shows it, model.swwl is the latest model. However it ends, the same command goes on from there.
+    Everything is kept beside STUDY.toml, in the folder STUDY: cases.csv is the table of cases, runs/ holds what the
+    solver wrote, study.html shows the study, model.swwl is the latest model. However it ends, the same command resumes.
 
     \b
-    Example, STUDY.toml:
+    Example:
+      swwl loop bracket.toml --dry-run
+
+    \b
+    bracket.toml:
       [parameters]
       foot = [3, 10]
       [make]
@@ -75,13 +80,13 @@ def loop(
             out.say(said)
         for words in commands:
             out.say(f"command   {shlex.join(words)}")
-        out.say("\nnothing was run" + ("; all programs are there" if scheduler is None else ""))
+        out.say("\nnothing was run" + ("; all programs were found" if scheduler is None else ""))
         out.result(facts | {"commands": commands})
         return
     best = facts["best"]
     out.say(f"\n{facts['done']} cases done, {facts['failed']} failed; {facts['stopped']}")
     if own.goal.target is not None:
-        said = "none keeps to all bounds" if best is None else f"case {best['case']}: " + _pairs(best, own.targets)
+        said = "none satisfies all bounds" if best is None else f"case {best['case']}: " + _pairs(best, own.targets)
         out.say(f"best      {said}")
     for case, why in facts["doubtful"].items():
         out.note(f"case {case}{' (the best)' if best is not None and best['case'] == case else ''} is {why}")
@@ -98,7 +103,7 @@ def plan_lines(work: Loop) -> list[str]:
     lines = [f"goal      {own.goal.said}; reads {', '.join(own.targets)} from {own.solver.results}"]
     lines += [f"cases     {source}"]
     lines += [f"budget    {budget.first} first, then {budget.batch} at a time, {budget.runs} in all{known}"]
-    time = f"{limit:g} s each" if limit else "no timeout, so that one that hangs holds up the study"
+    time = f"{limit:g} s each" if limit else "no timeout: a run that hangs stops the study"
     return [*lines, f"solver    {own.solver.jobs} at a time, {time}", f"folder    {work.folder}"]
 
 

@@ -14,7 +14,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import SuperLU, cg, splu
 
 from swwl.errors import InputError
 from swwl.fields.geometry.groups import around_bodies, group_offsets
@@ -25,15 +24,12 @@ from swwl.mesh.boundary import boundary, piece_normals
 from swwl.mesh.cells import cell_dimension, cut_into_simplices, top_cells
 from swwl.mesh.groups import matching
 from swwl.mesh.mesh import Mesh
+from swwl.mesh.shape.conduction import solved
 from swwl.mesh.shape.skin import skin
 from swwl.storage.checks import Count, Positive, Shape
 
 Array = NDArray[np.float64]
 
-# Factors of plane meshes and surfaces stay sparse; those of solids do not, and take conjugate gradients from here on.
-_MOST_SOLID_NODES = 4000
-_MOST_NODES = 250_000
-_TOLERANCE = 1e-8
 # To the diagonal of stiffness, so that parts of a mesh that are held nowhere have a solution, too.
 _LEAK = 1e-12
 # What the profile of a flow has inside a simplex beyond its corners, over 1 / sum of squared slopes.
@@ -143,7 +139,7 @@ def lags(mesh: Mesh, lengths: Sequence[float], values: Array | None = None) -> l
     found = []
     for length in lengths:
         system = (sparse.diags_array(mass) + length**2 * matrix).tocsc()
-        found.append(_solved(system, mass[:, None] * centered, solid) - centered)
+        found.append(solved(system, mass[:, None] * centered, solid) - centered)
     return [_on_sides(mesh, lag, touched) for lag in found]
 
 
@@ -211,28 +207,8 @@ def _with_held(matrix: sparse.csc_array, right: Array, held: NDArray[np.bool_], 
     diagonal = matrix.diagonal()
     # Parts that are held nowhere, and nodes that linear elements do not know, stay where they are.
     system = matrix[free][:, free] + sparse.diags_array(np.full(len(free), _LEAK * diagonal.max()))
-    found[free] = _solved(system.tocsc(), (right - matrix @ found)[free, None], solid)[:, 0]
+    found[free] = solved(system.tocsc(), (right - matrix @ found)[free, None], solid)[:, 0]
     return found
-
-
-def _solved(system: sparse.csc_array, right: Array, solid: bool) -> Array:
-    """Solve a symmetric positive definite system with several right sides, (n, s)."""
-    iterate = len(right) > (_MOST_SOLID_NODES if solid else _MOST_NODES)
-    return _iterate(system, right) if iterate else np.asarray(_factor(system).solve(right))
-
-
-def _factor(system: sparse.csc_array) -> SuperLU:
-    """Factorize a symmetric positive definite matrix, which needs no pivots."""
-    return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-
-
-def _iterate(system: sparse.csc_array, right: Array) -> Array:
-    """Solve by conjugate gradients, preconditioned by the diagonal."""
-    diagonal = system.diagonal()
-    inverse = sparse.diags_array(1.0 / diagonal)
-    columns = [cg(system, column, x0=column / diagonal, rtol=_TOLERANCE, M=inverse, maxiter=2000)[0]
-               for column in right.T]  # fmt: skip
-    return np.column_stack(columns)
 
 
 def _on_sides(mesh: Mesh, lag: Array, touched: NDArray[np.bool_]) -> Array:
@@ -467,7 +443,7 @@ def check_recipe(recipe: object, known: Sequence[str]) -> Recipe:
         if not isinstance(weight, (int, float)) or not 0 < weight < np.inf:
             raise InputError(f"descriptors gives {name!r} the weight {weight!r}, but a positive number is expected.")
     if set(recipe) == {FACTOR}:
-        raise InputError(f"descriptors names {FACTOR!r} alone, but that is a factor of functions of other blocks.")
+        raise InputError(f"descriptors names {FACTOR!r} only, but that is a factor of functions of other blocks.")
     return {str(name): float(weight) for name, weight in recipe.items()}
 
 

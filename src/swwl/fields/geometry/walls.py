@@ -5,10 +5,9 @@
 ``loop_features(mesh, loops)``        (K, 4) where each body is and how large: keep those of the first training mesh
 ``match_loops(features, reference)``  order of the loops in which they answer to the reference's
 ``wall_map(mesh, reference)``         all of it: a :class:`~swwl.fields.geometry.slitmap.SlitMap`
-``wall_shape(mesh, reference)``       (K * 256,) the row of ``wall_rows``, without a look at the domain
+``wall_shape(mesh, reference)``       (K * 256,) shapes of the walls: a row for principal components, without the domain
 ``wall_descriptors(found)``           (n, 2K) coordinates of the nodes, inside or on the unit circle
 ``wall_gains(found)``                 (n, K) how much the maps stretch at the nodes, from 0 to 8: factors for a basis
-``wall_rows(maps)``                   (N, K * 256) shapes of the walls: rows for principal components
 ====================================  ============================================================================
 
 A mesh of lines is its own wall where it closes. The pose of the bodies must be common to all meshes: angles
@@ -171,8 +170,8 @@ def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:
     >>> lines = np.column_stack([np.arange(12), np.roll(np.arange(12), -1)])
     >>> ring = Mesh(np.column_stack([np.cos(turns), np.sin(turns)]), {"line": lines})
     >>> found = wall_map(ring)
-    >>> bool(np.abs(wall_descriptors(found) - ring.points).max() < 1e-3), wall_rows([found]).shape
-    (True, (1, 256))
+    >>> bool(np.abs(wall_descriptors(found) - ring.points).max() < 1e-3), found.walls.size
+    (True, 256)
     """
     loops = inner_loops(mesh)
     if reference is not None:
@@ -183,7 +182,7 @@ def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:
 def wall_shape(mesh: Mesh, reference: _Floats) -> _Floats:
     """Return where a mesh's walls are at equal angles (K * n_angles * 2,), bodies in the order of the reference's.
 
-    The same as :func:`wall_rows` of its map, which is not evaluated in the domain.
+    The same as the walls of :func:`wall_map`, which also evaluates the map in the domain.
     """
     loops = inner_loops(mesh)
     ordered = [loops[k] for k in match_loops(loop_features(mesh, loops), reference)]
@@ -207,8 +206,3 @@ def wall_gains(found: SlitMap, most: float = LARGEST_GAIN) -> _Floats:
     pressure fields that phi alone resolves badly at noses and edges.
     """
     return np.minimum(found.gain, most)
-
-
-def wall_rows(maps: list[SlitMap]) -> _Floats:
-    """Return the shapes of the walls, one row (K * n_angles * 2) per mesh: where they are at equal angles."""
-    return np.array([found.walls.ravel() for found in maps])

@@ -27,6 +27,9 @@ from swwl.gp.factors import Term
 from swwl.gp.prediction import Prediction
 from swwl.gp.prior import JointlyRobustPrior
 
+_LEAST_LEFT = 1e-12  # of the variance without the only row that differs from the others
+_LEAST_PROJECTED = 1e-9  # of a row's precision, over that without a trend
+
 
 class NotPositiveDefinite(InputError, np.linalg.LinAlgError):
     """A correlation matrix that cannot be factorized: the nugget is too small, or the distances are not Euclidean."""
@@ -320,13 +323,16 @@ def leave_one_out(
     >>> prediction.mean.ravel().tolist(), (prediction.scale**2).round(9).ravel().tolist(), prediction.df
     ([0.0, 0.0, 0.0], [4.0, 2.5, 2.5], 2.0)
     """
-    projected = projected_diagonal[:, None]
-    residual = alpha / projected
+    # A row that a column of the trend is for, such as one that alone has a flag: the others say nothing of it.
+    alone = (projected_diagonal <= _LEAST_PROJECTED * inverse_diagonal)[:, None]
+    projected = np.where(alone, inverse_diagonal[:, None], projected_diagonal[:, None])
+    residual = np.where(alone, y - y.mean(axis=0), alpha / projected)
     normal = np.isinf(df)
     dof = len(y) - (0 if units is None else np.count_nonzero(~np.isnan(units))) if normal else df
     s2 = sigma2 * dof
-    variance = np.maximum(s2 - alpha * residual, 0.0) / (dof - 1)
+    variance = np.maximum(s2 - alpha * residual, _LEAST_LEFT * s2) / (dof - 1)
     unit = 1.0 / (inverse_diagonal[:, None] if normal else projected)
     if units is not None:
         unit = np.where(np.isnan(units), unit[:, 0], units)[:, None]
-    return Prediction(y - residual, np.sqrt(variance * unit), df if normal else df - 1)
+    scale = np.where(alone, y.std(axis=0), np.sqrt(variance * unit))
+    return Prediction(y - residual, scale, df if normal else df - 1)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import qmc
 
-from swwl.design.space import design_rows
+from swwl.design.space import as_many, design_rows
 from swwl.design.subsets import select
 from swwl.errors import InputError
 from swwl.jobs.plan import HoldOut, plan_fit
@@ -100,6 +101,7 @@ class Candidates:
         rows = HoldOut(all_rows=True)
         self.plan = plan_fit(path, [], names, study.model.inputs, kernel=kernel, rows=rows, results=known)
         self.meshes, self.inputs = self.plan.meshes, [*self.plan.inputs, *self.plan.categories]
+        self.numeric = [name for name in self.inputs if frame[name].dtype.kind in "biuf"]
         for name in [*self.meshes, *self.inputs]:
             if name in OWN:
                 raise InputError(
@@ -118,10 +120,13 @@ class Candidates:
         return self.spread(n, [])
 
     def spread(self, n: int, cases: Sequence[StudyCase], batch: int = 1) -> list[StudyCase]:
-        """Choose cases that stand for all others, beside those that were chosen before."""
-        taken = [case.row for case in cases]
+        """Choose cases that stand for all others, beside those that were chosen before; fewer where fewer are left."""
+        options: dict[str, Any] = {"random_state": self.study.study.seed, "memory": self.memory}
+        taken = [case.row for case in cases] or None
         with rows_named(self.plan.frame, self.plan.path, range(len(self.table))):
-            found = select(self.table, n, have=taken or None, random_state=self.study.study.seed, memory=self.memory)
+            found = as_many(lambda count: select(self.table, count, have=taken, **options), n)
+        if found is None:
+            return []
         pairs = zip(found["row"], found["why"], strict=True)
         return [self._case(int(row), str(why)) for row, why in pairs]
 
@@ -159,7 +164,7 @@ class Parameters:
 
     def __init__(self, study: Study, memory: Memory, each: Each):
         self.study, self.memory, self._each = study, memory, each
-        self.inputs = list(study.parameters)
+        self.inputs = self.numeric = list(study.parameters)
         self.meshes = ["mesh"] if study.make is not None else []
         self.folder = study.folder / "meshes"
         for name in study.model.inputs or []:
@@ -292,4 +297,4 @@ def near_failures(
 
 
 def _plain(value: object) -> float | str:
-    return float(value) if isinstance(value, (int, float, np.integer, np.floating)) else str(value)
+    return float(value) if isinstance(value, (int, float, np.integer, np.floating, np.bool_)) else str(value)

@@ -97,7 +97,7 @@ class Command(NamedTuple):
                 return value
             quote = _quote_at(self.text, found.start())
             if quote == "'":
-                raise InputError(f"{self.key}: {found[0]} stands between single quotes, where a shell puts no value.")
+                raise InputError(f"{self.key}: {found[0]} is between single quotes, where a shell does not expand it.")
             name = f"SWWL_V{len(variables)}"
             variables[name] = value
             return f"${{{name}}}" if quote else f'"${{{name}}}"'

@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from swwl.design.acquire import suggest
+from swwl.design.space import as_many
 from swwl.errors import InputError
 from swwl.evaluation.scores import left_out_of
 from swwl.formatting import Record, number
@@ -84,12 +85,15 @@ class Loop:
     def __init__(self, study: Study, scheduler: str | None = None, watch: Callable[[Loop], None] | None = None):
         self.study, self.folder = study, study.folder
         if self.folder.exists() and not (self.folder / "lock").exists() and any(self.folder.iterdir()):
-            raise InputError(f"{self.folder}: is where the study goes, but has other files; rename it or {study.path}.")
+            raise InputError(
+                f"{self.folder}: is the study's folder, but contains other files; rename it or {study.path}."
+            )
         self._scheduler, self._watch = scheduler, watch
         self.memory = Memory(self.folder / CACHE_FOLDER)
         self.source = Parameters(study, self.memory, self._each) if study.parameters else Candidates(study, self.memory)
         self.cases, self.batches = self._read_cases(), self._read_batches()
         self.doing, self.stopped = "", ""
+        self._none_left = False  # of the candidates that a model can tell from its cases
 
     def example(self) -> list[list[str]]:
         """Return the commands of a first case, as words; refuse places and (of this machine) programs that are not."""
@@ -151,9 +155,10 @@ class Loop:
             return f"the expected improvement is below the share {budget.expected:g}"
         if budget.stop_after is not None and last > budget.stop_after:
             before, now = self._measure(last - budget.stop_after), self._measure(last)
-            if math.isfinite(before) and abs(before - now) <= budget.improvement * abs(before):
+            if math.isfinite(before) and before - now <= budget.improvement * abs(before):
                 return f"{budget.stop_after} batches improved by no more than {100 * budget.improvement:g} %"
-        if isinstance(self.source, Candidates) and len(self.cases) >= len(self.source.table):
+        none_left = isinstance(self.source, Candidates) and len(self.cases) >= len(self.source.table)
+        if none_left or self._none_left:
             return "no candidates are left"
         return ""
 
@@ -164,12 +169,13 @@ class Loop:
         return abs(best.answers[target]) if best is not None and target is not None else 1.0 if target is None else 0.0
 
     def _measure(self, batch: int) -> float:
-        """Return what was reached with a batch: the best answer or, to learn, the error."""
+        """Return what was reached with a batch, the less the better: the best answer or, to learn, the error."""
         target = self.study.goal.target
         if target is None:
             return next((one.error for one in self.batches if one.batch == batch), math.nan)
         best = self.best(batch)
-        return math.nan if best is None else best.answers[target]
+        sign = 1.0 if self.study.goal.minimize else -1.0
+        return math.nan if best is None else sign * best.answers[target]
 
     def best(self, batch: int | None = None) -> StudyCase | None:
         """Return the best case that keeps to all bounds, up to a batch."""
@@ -280,6 +286,7 @@ class Loop:
         else:
             model = self._fit()
             chosen = [] if self._reason() else self._next(model, batch, n)
+            self._none_left = not chosen and not self._reason()
         for k, case in enumerate(chosen):
             case.case, case.batch = (cases[-1].case if cases else 0) + 1 + k, batch
         if chosen:
@@ -300,17 +307,14 @@ class Loop:
         n = min(n, int((~taken).sum()))
         if (~(taken | beside)).sum() < n:
             beside[:] = False
-        goal, free = self.study.goal, np.flatnonzero(~(taken | beside))
-        found = suggest(
-            model,
-            table.iloc[free].reset_index(drop=True),
-            n,
-            goal.words,
-            criterion=goal.criterion,
-            constraints=goal.bounds,
-            random_state=self.study.study.seed,
-            memory=self.memory,
-        )
+        free = np.flatnonzero(~(taken | beside))
+        found = self._suggested(model, table.iloc[free], n)
+        if found is None and beside.any():
+            beside[:] = False
+            free = np.flatnonzero(~taken)
+            found = self._suggested(model, table.iloc[free], n)
+        if found is None:
+            return []
         last = self.batches[-1]
         self.batches[-1] = last._replace(expected=float(found["score"].max()))
         self._write_batches()
@@ -319,6 +323,13 @@ class Loop:
         note = f"; {int(beside.sum())} candidates next to failed cases left out" if beside.any() else ""
         pairs = zip(free[found["row"]], found["why"], strict=True)
         return [self.source.chosen(table, int(row), f"{why}{note}") for row, why in pairs]
+
+    def _suggested(self, model: RobustGPRegressor, table: pd.DataFrame, n: int) -> pd.DataFrame | None:
+        """Return the n best candidates, or as many as differ from each other and from cases; None where none does."""
+        goal, table = self.study.goal, table.reset_index(drop=True)
+        own: dict[str, Any] = {"criterion": goal.criterion, "constraints": goal.bounds, "memory": self.memory}
+        seed = self.study.study.seed
+        return as_many(lambda count: suggest(model, table, count, goal.words, **own, random_state=seed), n)
 
     def _is_fitted(self) -> bool:
         """Whether the model knows all cases."""
@@ -408,8 +419,8 @@ class Loop:
             rows = csv.DictReader(file)
             if missing := [name for name in self._columns() if name not in (rows.fieldnames or [])]:
                 raise InputError(
-                    f"{path}: has no column {missing[0]!r}; the study was begun with other columns. Name its file "
-                    f"otherwise for a new one, or remove the folder."
+                    f"{path}: has no column {missing[0]!r}; the study was begun with other columns. Rename the "
+                    f"study file to start a new study, or remove the folder."
                 )
             return [self._read_case(row, path, line) for line, row in enumerate(rows, start=2)]
 
@@ -420,7 +431,7 @@ class Loop:
                 int(row["batch"]),
                 row["why"],
                 {name: row[name] for name in self.source.meshes},
-                {name: float(row[name]) if self.study.parameters else row[name] for name in self.source.inputs},
+                {name: float(row[name]) if name in self.source.numeric else row[name] for name in self.source.inputs},
                 int(row["row"]) if row.get("row") else None,
                 row["status"].strip(),
             )

@@ -179,11 +179,13 @@ class Study(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def check_study(study: Study) -> None:
     """Refuse what contradicts itself."""
     if (study.study.pool is None) == (not study.parameters):
-        raise InputError("candidates come from a table, [study] pool, or from ranges, [parameters]: give one of both.")
+        raise InputError(
+            "candidates come from a table, [study] pool, or from ranges, [parameters]: give one or the other."
+        )
     if study.goal.minimize and study.goal.maximize:
         raise InputError("[goal] has minimize and maximize; one target can be improved, others have bounds.")
     if not study.targets:
-        raise InputError("[solver] targets names nothing to learn, nor does [goal]; name what results hold.")
+        raise InputError("neither [solver] targets nor [goal] names a target; name what the results hold.")
     if Path(study.solver.results).suffix.lower() not in (".csv", ".json") or Path(study.solver.results).is_absolute():
         raise InputError(f"[solver] results is {study.solver.results!r}; expected a .csv or .json file in {{out}}.")
     _check_names(study)
@@ -198,7 +200,7 @@ def _check_names(study: Study) -> None:
             raise InputError(f"[parameters] {name} goes from {low:g} to {high:g}; expected [low, high].")
     for name in [*study.parameters, *study.targets]:
         if name in OWN or name in PLACES:
-            raise InputError(f"{name!r} has a meaning of its own in a study; name it otherwise.")
+            raise InputError(f"{name!r} is reserved in a study; rename it.")
     for name, (low, high) in study.solver.valid.items():
         if name not in study.targets:
             raise InputError(f"[solver] valid names {name!r}, but results are read for {', '.join(study.targets)}.")
@@ -225,7 +227,7 @@ def _check_make(study: Study, make: Making) -> None:
     if study.study.pool is not None:
         raise InputError("[make] makes meshes of [parameters], but the candidates come from [study] pool.")
     if not READERS.serves(Path(f"mesh{make.ending}")):
-        raise InputError(f"[make] ending is {make.ending!r}, which is not the ending of a format of meshes.")
+        raise InputError(f"[make] ending is {make.ending!r}, which is not the extension of a mesh format.")
     if make.candidates < study.budget.batch:
         raise InputError(f"[make] candidates is {make.candidates}, less than a batch of {study.budget.batch}.")
 
@@ -241,7 +243,7 @@ def read_study(path: Path) -> Study:
     if not path.is_file():
         raise MissingFileError(f"{path}: there is no such file; a study is described in TOML.")
     if path.suffix.lower() != ".toml":
-        raise InputError(f"{path}: the file of a study ends in .toml; its results go into a folder without the ending.")
+        raise InputError(f"{path}: a study file ends in .toml; its results go into the folder without that ending.")
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

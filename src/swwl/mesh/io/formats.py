@@ -275,7 +275,7 @@ def read_file(
     except (InputError, PermissionError, Warning):  # warnings may be errors
         raise
     except MemoryError:
-        raise InputError("it asks for more memory than there is") from None
+        raise InputError("it needs more memory than is available") from None
     except Exception as error:
         raise InputError(f"it is damaged or of another format ({str(error) or type(error).__name__})") from error
     return in_plane(content).renamed(name) if isinstance(content, Mesh) else content

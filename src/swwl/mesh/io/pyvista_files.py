@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from swwl.errors import InputError, MissingPackageError
+from swwl.mesh.cells import cell_corners, cell_dimension
 from swwl.mesh.io.objects import piece_of_pyvista
-from swwl.mesh.io.shared import Piece, UnsupportedError, join
+from swwl.mesh.io.shared import NEAR, Piece, UnsupportedError, join
 from swwl.mesh.mesh import Mesh, in_plane
 
 # Endings that are read by nobody else.
@@ -36,7 +38,7 @@ def read_pyvista(path: Path, fields: Collection[str] | None = None, step: int = 
         _set_up(reader, step)
         data = reader.read()
     told = [str(event.alert) for event in errors.error_events]
-    pieces = _pieces(data)
+    pieces = _pieces(data, patches=True)
     if not pieces or not any(piece.cells for piece in pieces):
         raise InputError(f"VTK finds no cells in it{': ' + told[0][:200] if told else ''}")
     if told:
@@ -69,12 +71,38 @@ def from_multiblock(data: Any) -> Mesh:
     return in_plane(join(_alike(pieces, None)))
 
 
-def _pieces(data: Any) -> list[Piece]:
-    """Return the blocks that have points; where there are several, their cells are groups of their names."""
+def _pieces(data: Any, patches: bool = False) -> list[Piece]:
+    """Return the blocks that have points; where there are several, their cells are groups of their names.
+
+    With ``patches``, blocks of fewer dimensions that lie on a block of cells, as the patches around them do in EnSight
+    files, are no cells of their own, but groups of faces.
+    """
     named = [(names, piece_of_pyvista(block)) for names, block in _blocks(data, ()) if block.n_points]
+    named = _without_patches(named) if patches and len(named) > 1 else named
     for names, piece in named if len(named) > 1 else ():
         piece.sets.add_cells("/".join(names), np.arange(sum(len(block) for _, block in piece.cells)))
     return [piece for _, piece in named]
+
+
+def _without_patches(named: list[tuple[tuple[str, ...], Piece]]) -> list[tuple[tuple[str, ...], Piece]]:
+    """Return the blocks without those that lie on others, of which they become groups of faces."""
+    dimensions = [max((cell_dimension(kind) for kind, _ in piece.cells), default=0) for _, piece in named]
+    inner = [one for one, dimension in zip(named, dimensions, strict=True) if dimension == max(dimensions)]
+    trees = [KDTree(piece.points) for _, piece in inner]
+    near = NEAR * max(float(np.linalg.norm(np.ptp(piece.points, axis=0))) for _, piece in inner)
+    kept = []
+    for one, dimension in zip(named, dimensions, strict=True):
+        names, patch = one
+        looks = [tree.query(patch.points) for tree in trees] if dimension < max(dimensions) else []
+        home = next((k for k, (distance, _) in enumerate(looks) if distance.max() <= near), None)
+        if home is None or not dimension:
+            kept.append(one)
+            continue
+        for kind, block in patch.cells:
+            if cell_dimension(kind):
+                faces = looks[home][1][cell_corners(kind, np.asarray(block))]
+                inner[home][1].sets.add_faces("/".join(names), kind, faces)
+    return kept
 
 
 def _set_up(reader: Any, step: int) -> None:

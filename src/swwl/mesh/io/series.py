@@ -43,7 +43,7 @@ class Series(NamedTuple):
             number = int(named[1])
             if not 1 <= number <= len(frequencies):
                 has = f"it has modes 1 to {len(frequencies)}" if frequencies else "it has no eigenmodes"
-                raise InputError(f"{time} is asked for, but {has}")
+                raise InputError(f"{time} is requested, but {has}")
             return number - 1
         if not frequencies or any(_is_near(own, float(time), [own]) for own in self.times(path)):
             return None

@@ -22,6 +22,10 @@ _MOST_RATIO = 20
 _ALWAYS = 64 * 2**20
 
 
+# A node of a patch is one of the mesh if it is no farther off than this share of the diagonal: float32 is written.
+NEAR = 1e-6
+
+
 class UnsupportedError(InputError):
     """A sound file of a kind that this reader does not read; another one may."""
 

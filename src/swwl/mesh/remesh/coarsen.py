@@ -244,7 +244,7 @@ def coarsen(mesh: Any, n_nodes: int, *, tolerance: float = 0.02, sharp: float = 
         worst.append(f"{coarse.n_nodes} nodes with areas or volumes {100 * change:.1f} % off")
     raise InputError(
         f"A mesh of {found} nodes cannot be coarsened to {n_nodes} with areas and volumes within "
-        f"{100 * tolerance:g} %: attempts gave {', '.join(worst)}. Ask for more nodes, or set tolerance=."
+        f"{100 * tolerance:g} %: attempts gave {', '.join(worst)}. Request more nodes, or set tolerance=."
     )
 
 

@@ -99,6 +99,8 @@ _LEAST_LOOKS = 0.03
 # this share of its size; it was turned by at least so many degrees if that explains so much of the squared difference.
 _MOVED, _LEAST_MOVE = 4.0, 0.02
 _LEAST_TURN, _EXPLAINED = 4.0, 0.85
+# Layers whose thicknesses differ by this part or less are as thick; so many of all share one that is typical.
+_SAME_THICKNESS, _NEARLY_ALL = 1e-3, 0.75
 _ROUNDING = 1e-6  # shapes that differ by less are the same
 _FEW = 14  # of fewer meshes, one may be far from the others by chance
 # Fewer meshes do not say what is typical.
@@ -292,6 +294,8 @@ class Typical:
         What is far from that.
     spread : ndarray of shape (d,)
         Robust standard deviations of the place.
+    thickness : float
+        That nearly all meshes one cell thick share, as :class:`MeshFacts` has it; 0 where there is none.
     """
 
     log_size: float
@@ -306,6 +310,7 @@ class Typical:
     looks: _Floats
     far_looks: float
     spread: _Floats
+    thickness: float = 0.0
 
     def plain(self) -> dict[str, Any]:
         """Return it as what JSON holds."""
@@ -315,10 +320,11 @@ class Typical:
     def from_plain(cls, values: Any) -> Typical | None:
         """Return what :meth:`plain` gave; None for anything else."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(values, Mapping) or set(values) | {"spread"} != names:
+        if not isinstance(values, Mapping) or set(values) | {"spread", "thickness"} != names:
             return None
         if "spread" not in values:  # of earlier versions, which knew a bound of it
             values = {**values, "spread": values["far"]}
+        values = {"thickness": 0.0, **values}
         try:
             arrays = {name: np.asarray(values[name], dtype=np.float64) for name in names}
         except (TypeError, ValueError):
@@ -365,7 +371,17 @@ def typical_of(many: Sequence[MeshFacts]) -> Typical | None:
         looks=looks,
         far_looks=max(_LEAST_LOOKS, _FAR_LOOKS * reach_looks),
         spread=_deviation(middles),
+        thickness=_shared_thickness(chosen),
     )
+
+
+def _shared_thickness(many: Sequence[MeshFacts]) -> float:
+    """Return the thickness that nearly all meshes have in common; 0 for solids and plane meshes."""
+    found = np.array([facts.thickness for facts in many])
+    if not (np.isfinite(found) & (found != 0)).any():
+        return 0.0
+    middle = float(np.nanmedian(found))
+    return middle if (np.abs(found - middle) <= _SAME_THICKNESS * abs(middle)).mean() >= _NEARLY_ALL else 0.0
 
 
 def _usual(rows: Sequence[_Floats]) -> tuple[_Floats, float]:
@@ -417,6 +433,7 @@ def apart(facts: MeshFacts, typical: Typical, others: str = "the others") -> lis
         return []
     found = _apart_in_size(facts, typical, others) or _apart_in_shape(facts, typical, others)
     found = found or _apart_in_place(facts, typical, others)
+    found += other_layer(facts.thickness, typical, others) if not any(one.kind == "size" for one in found) else []
     if abs(math.log(facts.n_nodes - facts.n_repeated) - typical.log_nodes) > typical.far_nodes:
         text = f"has {facts.n_nodes} nodes, where {others} have about {math.exp(typical.log_nodes):.0f}"
         found.append(Apart("node count", text, "is it the right file? Mesh it as finely as the others"))
@@ -488,6 +505,28 @@ def _turn_back(facts: MeshFacts, typical: Typical) -> Turn | None:
             # For symmetric shapes several bring it back.
             return next(turn for turn, left in zip(possible, after, strict=True) if left <= 1.2 * best + _ROUNDING)
     return None
+
+
+def other_layer(own: float, typical: Typical, others: str = "the others") -> list[Apart]:
+    """Say that a mesh one cell thick is not as thick as is typical, given its :attr:`MeshFacts.thickness`."""
+    known = typical.thickness
+    if not (known and own and np.isfinite(own)) or abs(own - known) <= _SAME_THICKNESS * abs(known):
+        return []
+    text = f"is {_layer_words(own)}, where {others} are {_layer_words(known)}"
+    return [Apart("thickness", text, "forces and flow rates grow with it: make it as thick, or leave its row out")]
+
+
+def _layer_words(thickness: float) -> str:
+    """Say how thick a layer is.
+
+    >>> _layer_words(0.1), _layer_words(-math.radians(5))
+    ('a layer 0.1 thick', 'a wedge of 5 degrees')
+    """
+    return (
+        f"a layer {number(thickness)} thick"
+        if thickness > 0
+        else f"a wedge of {number(math.degrees(-thickness))} degrees"
+    )
 
 
 def _apart_in_place(facts: MeshFacts, typical: Typical, others: str) -> list[Apart]:

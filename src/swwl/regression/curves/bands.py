@@ -14,43 +14,19 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.covariance import ledoit_wolf
 
-from swwl.errors import InputError
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
+from swwl.regression.intervals import LEVELS, WholeBand, check_level, conformal, whole_band
 from swwl.storage.checks import AnyNumber, NotNegative, Shape
 
 Array = NDArray[np.float64]
 
-# Parts of fold errors below which intervals of other levels are read off.
-LEVELS = np.append(np.arange(0.01, 0.99, 0.01), [0.99, 0.995, 0.999])
-# Parts of mean deviations that may be added to all for bands of whole curves, and the level that chooses one.
-_FLOORS, _USUAL = (0.0, 0.3, 1.0, 3.0), 0.9
 # Where the model is less sure than of this share of left-out training curves, intervals are doubled.
 _SURE = 0.95
 # Deviations below this part of the size of curves are those of rounding.
 _ROUNDING = 1e-12
 # So many left-out curves are kept, and so many samples of each say how uncertain derived numbers are.
 MOST_KEPT, _DRAWS = 300, 100
-
-
-@dataclass(frozen=True)
-class Largest:
-    """How wide bands of whole curves have to be: largest errors of curves that folds left out.
-
-    Attributes
-    ----------
-    errors : ndarray of shape (n,)
-        Of every left-out curve the largest error over its deviation, rising.
-    floor : float
-        Part of the root mean square of deviations over a curve that is added to all.
-    """
-
-    errors: Annotated[Array, Shape("n", least=0, rises=True)]
-    floor: NotNegative
-
-    def half(self, sd: Array, level: float) -> Array:
-        """Return half the width of bands, from deviations (M, m)."""
-        return conformal(self.errors, level) * floored(sd, self.floor)
 
 
 @dataclass(frozen=True)
@@ -63,7 +39,7 @@ class Bands:
         Of the errors of coefficients.
     widths : ndarray of shape (l,)
         How many deviations intervals of the levels ``LEVELS`` have to each side, at a place.
-    whole : Largest
+    whole : WholeBand
     sure : float
         The deviation of a whole curve up to which intervals are not doubled.
     rows : ndarray of shape (j,)
@@ -78,7 +54,7 @@ class Bands:
 
     correlation: Annotated[Array, Shape("kk")]
     widths: Annotated[Array, Shape("l", least=0, rises=True)]
-    whole: Largest
+    whole: WholeBand
     sure: NotNegative
     rows: Annotated[NDArray[np.intp], Shape("j", "iu", least=0)]
     rest: Annotated[Array, Shape("jm")]
@@ -87,8 +63,7 @@ class Bands:
 
     def width(self, level: float) -> float:
         """Return how many deviations an interval at a place has to each side."""
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
+        check_level(level)
         return float(np.interp(level, np.append(0.0, LEVELS), np.append(0.0, self.widths)))
 
     def deviations(self, basis: CurveBasis, std: Array) -> Array:
@@ -114,30 +89,6 @@ class Bands:
         picked = rng.integers(len(rest), size=(n, len(mean)))
         sign = rng.choice([-1.0, 1.0], size=(n, len(mean), 1))
         return np.asarray(curves + wider * sign * rest[picked])
-
-
-def conformal(errors: Array, level: float) -> float:
-    """Return what a new error stays below with probability ``level``, given others (n,), rising.
-
-    Beyond the largest of them, it grows as a normal quantile.
-
-    Examples
-    --------
-    >>> conformal(np.arange(1.0, 20.0), 0.9)
-    18.0
-    """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
-    n = len(errors)
-    place = (n + 1) * level
-    if place <= n:
-        return float(np.interp(place, np.arange(n + 1), np.append(0.0, errors)))
-    return float(errors[-1] * norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2))
-
-
-def floored(sd: Array, floor: float) -> Array:
-    """Return deviations (M, m) that are nowhere much smaller than they are over a curve as a whole."""
-    return np.asarray(np.sqrt(sd**2 + floor**2 * (sd**2).mean(axis=-1, keepdims=True)))
 
 
 def curve_deviations(basis: CurveBasis, correlation: Array, std: Array) -> Array:
@@ -175,7 +126,7 @@ def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.in
     sd = np.maximum(sd, _ROUNDING * np.sqrt((truth**2).mean()) + np.finfo(float).tiny)
     pool = np.abs(errors / sd)
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
-    whole = largest_errors(np.abs(errors), sd)
+    whole = whole_band(np.abs(errors), sd)
     sure = float(np.quantile(np.sqrt((std**2).sum(axis=1)), _SURE))
     some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:MOST_KEPT])
     kept = truth[some] - basis.decode(coefficients[some])
@@ -220,31 +171,6 @@ def error_correlation(errors: Array) -> Array:
     return np.asarray(correlation)
 
 
-def largest_errors(errors: Array, deviations: Array) -> Largest:
-    """Return how wide bands of whole curves have to be: with the floor that makes them narrowest.
-
-    Parameters
-    ----------
-    errors, deviations : ndarray of shape (J, m)
-        Of curves that were left out: sizes of errors, and deviations.
-
-    Examples
-    --------
-    Where deviations are right, none is needed:
-
-    >>> sds = np.tile([1.0, 3.0], (19, 1))
-    >>> found = largest_errors(0.1 * np.arange(1, 20)[:, None] * sds, sds)
-    >>> found.floor, round(conformal(found.errors, 0.9), 9)
-    (0.0, 1.8)
-    """
-    found = []
-    for floor in _FLOORS:
-        wide = np.maximum(floored(deviations, floor), np.finfo(float).tiny)
-        own = Largest(np.sort((errors / wide).max(axis=1)), floor)
-        found.append((conformal(own.errors, _USUAL) * float(wide.mean()), own))
-    return min(found, key=lambda pair: pair[0])[1]
-
-
 def number_intervals(
     what: Sequence[tuple[CurveNumber, Array]], bands: Bands, basis: CurveBasis, level: float
 ) -> list[dict[str, Array]]:
@@ -253,6 +179,7 @@ def number_intervals(
     Numbers that have a name are as wide as folds ask for; crossings are as samples have them, with the ``probability``
     that there is one.
     """
+    check_level(level)
     found = []
     for one, samples in what:
         crosses = np.isfinite(samples)
@@ -270,7 +197,8 @@ def number_intervals(
                 mean, lower, upper = (np.maximum(part, 0.0) for part in (mean, lower, upper))
             found.append({"mean": mean, "std": std, "lower": lower, "upper": upper})
         else:
-            lower, upper = np.nanquantile(safe, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+            ends = [0.5 - level / 2, 0.5 + level / 2]
+            lower, upper = np.nanquantile(safe, ends, axis=0) if safe.size else np.empty((2, 0))
             parts = {"mean": mean, "std": std, "lower": lower, "upper": upper}
             own = {name: np.where(there, values, np.nan) for name, values in parts.items()}
             found.append(own | {"probability": crosses.mean(axis=0)})

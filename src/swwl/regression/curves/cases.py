@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from swwl.domain.verdict import WIDER
+from swwl.gp.prediction import check_samples
 from swwl.regression.curves.bands import Bands, number_intervals
 from swwl.regression.curves.coding import CurveBasis
 from swwl.regression.curves.numbers import CurveNumber, asked_numbers, name_of, number_of
@@ -30,7 +31,7 @@ class CurveCases:
     mean, std : ndarray of shape (M, k)
         Of coefficients, by the plain process.
     widen : bool
-        Whether intervals are doubled where the model is less sure than of 95 % of left-out training curves.
+        Whether intervals are widened where the model is less sure than of 95 % of left-out training curves.
     domain : DataFrame of M rows
         Whether cases are like the training cases.
     grid : ndarray of shape (p,), optional
@@ -82,11 +83,12 @@ class CurveCases:
         if not simultaneous:
             half = self.bands.width(level) * self.deviations
         else:
-            half = self.bands.whole.half(self.deviations, level)
+            half = self.bands.whole.half(self.deviations, level, axis=-1)
         return np.maximum(mean - half, self.bands.least), np.maximum(mean + half, self.bands.least)
 
     def sample(self, n_samples: int, random_state: int | None = None) -> Array:
         """Draw whole curves, (n_samples, M, p), case by case."""
+        check_samples(n_samples, len(self) * len(self.asked.grid))
         return self._drawn(self.asked, n_samples, np.random.default_rng(random_state))
 
     def derived(
@@ -98,6 +100,7 @@ class CurveCases:
     ) -> pd.DataFrame:
         """Return derived numbers with their uncertainty, see :meth:`swwl.CurveRegressor.derived`."""
         asked = asked_numbers(function)
+        check_samples(n_samples, len(self) * len(self.basis.grid))
         drawn = self._drawn(self.basis, n_samples, np.random.default_rng(random_state))
         numbers = [(one, number_of(one, self.basis.grid, drawn)) for one in asked]
         found = number_intervals(numbers, self.bands, self.basis, level)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import (
@@ -141,7 +142,8 @@ class CurveRegressor(BaseEstimator):
         """
         table = as_table(X)
         curves, inputs = given_curves(table, y, grid)
-        if self.n_shapes is not None and self.n_shapes < 1:
+        whole = isinstance(self.n_shapes, (int, np.integer)) and not isinstance(self.n_shapes, bool)
+        if self.n_shapes is not None and not (whole and self.n_shapes >= 1):
             raise InputError(f"n_shapes is {self.n_shapes!r}, but a whole number of at least 1 is expected.")
         if len(curves) < _FEWEST:
             raise InputError(f"There are {len(curves)} curves, but at least {_FEWEST} are needed to learn from.")
@@ -161,7 +163,7 @@ class CurveRegressor(BaseEstimator):
         scores = _scores(coded.values[rows], errors, bands, coded.basis, std, rows)
         if scores["q2"] < _NOISE:
             words = f"Folds predict curve {curves.name!r} hardly better than its mean"
-            warnings.warn(f"{words}: check that the inputs belong to it.", GPWarning, stacklevel=2)
+            warnings.warn(f"{words}: check that the inputs match it.", GPWarning, stacklevel=2)
         self._adopt(FittedCurves(curves.name, curves.form, curves.columns, coded.basis, bands, regressor, scores, {}))
         return self
 
@@ -263,7 +265,7 @@ class CurveRegressor(BaseEstimator):
         grid : array-like of shape (p,), optional
             Places to predict at, in the range of the training curves; by default ``grid_``.
         widen : bool
-            Whether rows are compared with the training cases (default): standard deviations and intervals are doubled
+            Whether rows are compared with the training cases (default): standard deviations and intervals are widened
             where the model is less sure than of 95 % of left-out training cases, and a
             :class:`~swwl.errors.CaseWarning` tells of rows that are unlike the training cases.
         progress, memory
@@ -346,6 +348,26 @@ class CurveRegressor(BaseEstimator):
             one, and NaN where there is none. With a list, names stand before: ``peak_mean``, ….
         """
         return self._asked(X, None, widen, None, memory).derived(function, level, n_samples, random_state)
+
+    def score(self, X: Table, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return which part of the variance between curves is predicted (coefficient of determination).
+
+        Parameters
+        ----------
+        X : DataFrame, list of graphs or array
+        y : as for :meth:`fit`
+            The curves of its rows; values without abscissas are those at ``grid_``. Curves on grids of their own are
+            compared at ``grid_``, along straight lines.
+        sample_weight : array-like of shape (M,), optional
+        """
+        check_is_fitted(self, "basis_")
+        curves, _ = given_curves(as_table(X), y, self.grid_)
+        grid, values = curves.common, curves.values
+        if grid is None:
+            grid = self.grid_
+            values = [np.interp(grid, at, own) for at, own in zip(curves.places, values, strict=True)]
+        found = self.predict(X, grid=grid, widen=False)
+        return float(r2_score(np.stack(values), found, sample_weight=sample_weight, multioutput="variance_weighted"))
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
         """Say of new rows whether they are like the training cases; see :meth:`swwl.RobustGPRegressor.domain`."""

@@ -27,7 +27,7 @@ class Crossing:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.value):
-            raise InputError(f"A crossing of {self.value!r} is asked for, but a number is expected.")
+            raise InputError(f"A crossing of {self.value!r} is requested, but a number is expected.")
 
     @property
     def words(self) -> str:

@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from swwl.errors import InputError
 from swwl.formatting import Record
-from swwl.regression.curves.bands import LEVELS, Bands, conformal
+from swwl.regression.curves.bands import Bands
 from swwl.regression.curves.coding import CurveBasis
 from swwl.regression.curves.numbers import NUMBERS
 from swwl.regression.estimator import RobustGPRegressor
+from swwl.regression.intervals import LEVELS, conformal
 from swwl.storage.checks import Count, NotNegative, Sizes, arguments, check_declared, restored, shown
 from swwl.tables.series import Form
 

@@ -187,6 +187,7 @@ def _connect(model: RobustGPRegressor, link: Link, y: Array, shift: Array, added
     stack.left_out = adjusted(own if folds is None else folds)
     stack.judged = None if folds is None else (np.arange(len(y)), stack.left_out)
     stack.link = link
+    stack.other_inputs.pop(link.column, None)  # what a helper says is not an input
     stack.widths = stack.widths * 0.0 + 1.0
     if not model.calibrate:
         return

@@ -58,7 +58,8 @@ class JoinedStack(Stack):
         before ``widths``; arrays of shape (N, k).
     usual : ndarray of shape (N, k)
         Standard deviations of the kernels that look at shapes alone, of the same.
-    law_inputs : dict of str to ndarray of shape (N,)
+    other_inputs : dict of str to ndarray of shape (N,)
+        Columns of laws and trends, of all training rows.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class JoinedStack(Stack):
         rows: list[Representation],
         left_out: Prediction,
         usual: Array,
-        law_inputs: dict[str, Array],
+        other_inputs: dict[str, Array],
     ):
         self.stacks, self.base, self.base_rows, self.usual = stacks, base, rows, usual
         members = [
@@ -95,7 +96,7 @@ class JoinedStack(Stack):
             scales=scales if any(not scale.is_identity for scale in scales) else [],
             judged=(np.arange(len(left_out)), left_out),
             laws=laws if any(laws) else [],
-            law_inputs=law_inputs,
+            other_inputs=other_inputs,
         )
 
     @cached_property
@@ -138,6 +139,10 @@ class JoinedStack(Stack):
     def kernel_groups(self) -> list[list[Product]]:
         """Return the kernels of all targets and their helpers, group by group."""
         return [group for stack in self._distinct() for group in stack.kernel_groups()]
+
+    def columns(self) -> list[str]:
+        """Return the columns that predictions of any target need."""
+        return list(dict.fromkeys(name for stack in self.stacks for name in stack.columns()))
 
     def _distinct(self) -> list[Stack]:
         return self.stacks
@@ -251,10 +256,10 @@ def joined(stacks: list[Stack], names: list[str], table: pd.DataFrame, known: ND
     base = int(known.sum(axis=0).argmax())
     n, k = known.shape
     nothing = Prediction(np.zeros((n, k)), np.ones((n, k)), np.inf)
-    laws: dict[str, Array] = {}
-    for name in dict.fromkeys(name for stack in stacks for name in stack.law_inputs):
-        laws[name] = table[name].to_numpy(dtype=np.float64)
-    empty = JoinedStack(stacks, names, base, [], nothing, np.ones((n, k)), laws)
+    others: dict[str, Array] = {}
+    for name in dict.fromkeys(name for stack in stacks for name in stack.other_inputs):
+        others[name] = table[name].to_numpy(dtype=np.float64)
+    empty = JoinedStack(stacks, names, base, [], nothing, np.ones((n, k)), others)
     cases = empty.represent(table)
     told, usual = [], np.empty((n, k))
     for t, (stack, own) in enumerate(zip(stacks, cases.others, strict=True)):
@@ -271,4 +276,4 @@ def joined(stacks: list[Stack], names: list[str], table: pd.DataFrame, known: ND
         told.append(Prediction(mean, scale, plain.df))
     left_out = empty.together(told)
     rows_of_base = stacks[base].kernel_rows(cases.others[base].rows)
-    return JoinedStack(stacks, names, base, rows_of_base, left_out, usual, laws)
+    return JoinedStack(stacks, names, base, rows_of_base, left_out, usual, others)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
-from scipy.stats import t as student
 
 from swwl.gp.prediction import Prediction
 
@@ -98,10 +97,6 @@ def probability_inside(
     shares = norm.cdf(np.concatenate([normal, -normal]) @ np.linalg.cholesky(correlation).T)
     inside = np.ones((len(predictions[0]), _DRAWS), dtype=bool)
     for k, (prediction, (low, high)) in enumerate(zip(predictions, bounds, strict=True)):
-        process = prediction.process
-        scale = np.maximum(process.scale, np.finfo(float).tiny)
-        family = norm if np.isinf(process.df) else student(process.df)
-        ends = (prediction.to_process(np.full(len(prediction), bound)) for bound in (low, high))
-        below, above = (family.cdf((end - process.mean) / scale)[:, None] for end in ends)
+        below, above = (prediction.cdf(np.full(len(prediction), bound))[:, None] for bound in (low, high))
         inside &= (below <= shares[:, k]) & (shares[:, k] <= above)
     return np.asarray(inside.mean(axis=1))

@@ -79,7 +79,7 @@ def read_levels(table: pd.DataFrame, fidelity: Fidelity) -> Levels:
         names = sorted(names, key=float)
     elif found.nunique() < len(found):
         raise InputError(
-            f"The levels {', '.join(names)} of {name!r} have as many rows as each other: say which is best, "
+            f"The levels {', '.join(names)} of {name!r} have the same number of rows: say which is best, "
             f"fidelity={{{name!r}: [{', '.join(map(repr, sorted(names)))}]}}, the best last."
         )
     for one in names:

@@ -40,7 +40,7 @@ class _JoinedState(msgspec.Struct):
     scale: Annotated[Array, Shape("nk", least=0)]
     df: Positive
     usual: Annotated[Array, Shape("nk", least=0)]
-    law_inputs: dict[str, Array] = {}
+    law_inputs: dict[str, Array] = {}  # and those of the trend
 
 
 class ChainState(msgspec.Struct):
@@ -95,7 +95,7 @@ def _joined_state(model: RobustGPRegressor) -> _JoinedState | None:
         scale=found.process.scale,
         df=found.df,
         usual=stack.usual,
-        law_inputs=stack.law_inputs,
+        law_inputs=stack.other_inputs,
     )
 
 
@@ -142,14 +142,16 @@ def _join(model: RobustGPRegressor, chain: Chain, state: _JoinedState) -> None:
     for name, array in (("known", state.known), ("mean", state.mean), ("scale", state.scale), ("usual", state.usual)):
         sizes.array(name, array, "nk", "b" if name == "known" else "f")
     for name, values in state.law_inputs.items():
-        sizes.array(f"column {name!r} of a law", values, "n")
+        sizes.array(f"column {name!r}", values, "n")
     parts = [by_name[name] for name in state.targets]
     counts = [len(part.train_targets_) for part in parts]
     if state.base >= k or state.known.sum(axis=0).tolist() != counts:
         raise InputError(f"parts were fitted to {shown(counts)} rows, which are not those that are known")
-    named = {name for part in parts for name in part.stack_.law_inputs}
+    named = {name for part in parts for name in part.stack_.other_inputs}
     if named != set(state.law_inputs):
-        raise InputError(f"laws name {shown(sorted(named))}, but there are {shown(sorted(state.law_inputs))}")
+        raise InputError(
+            f"laws and trends name {shown(sorted(named))}, but there are {shown(sorted(state.law_inputs))}"
+        )
     check_factors(parts[state.base].kernel_.factors, state.rows, n)
     left_out = Prediction(state.mean, state.scale, state.df)
     stacks = [part.stack_ for part in parts]

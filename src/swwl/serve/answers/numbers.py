@@ -53,7 +53,7 @@ def trust(inside: bool | None, unsure: bool) -> str:
     """Say in a word how far a prediction may be trusted.
 
     "tested": the case is like the training cases, and the model is as sure of it as of those when they are left out.
-    "unsure": it is less sure than of 95 of 100 of them; its interval is doubled. "untested": the case is unlike the
+    "unsure": it is less sure than of 95 of 100 of them; its interval is widened. "untested": the case is unlike the
     training cases. "unknown": there are too few training cases to tell.
 
     >>> trust(True, False), trust(True, True), trust(False, False), trust(None, False)

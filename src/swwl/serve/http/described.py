@@ -177,7 +177,7 @@ def _keys(schema: Description, schemas: Description) -> list[tuple[str, str, str
     for name, one in schema.get("properties", {}).items():
         forms = [one, *one.get("anyOf", [])]
         words = ["needed"] * (name in needed) + [form["description"] for form in forms if "description" in form]
-        bounds = {"exclusiveMinimum": "above", "maximum": "at most", "maxItems": "at most so many:"}
+        bounds = {"exclusiveMinimum": "above", "maximum": "at most", "maxItems": "at most this many:"}
         words += [f"{text} {one[key]:g}" for key, text in bounds.items() if key in one]
         if one.get("default") not in (None, [], {}):
             words.append(f"{one['default']} by default")

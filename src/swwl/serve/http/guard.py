@@ -221,11 +221,6 @@ class Workshop:
         if not work.cancelled():  # codespell:ignore cancelled
             work.exception()  # looked at, so that nobody complains that nobody did
 
-    @property
-    def busy(self) -> int:
-        """Requests that are at work or wait."""
-        return self._busy
-
     def close(self) -> None:
         """Take no more work, and do not wait for what is under way."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -64,7 +64,7 @@ class ServedCurves(Served):
     ) -> Judged:
         """Predict one case: numbers of its curve, the curve itself, and whether it is like the training cases."""
         if asked:
-            raise InputError(f"Model {self.name!r} predicts curves, but probe and force_on ask for fields.")
+            raise InputError(f"Model {self.name!r} predicts curves, but probe and force_on are for fields.")
         cases = self._cases(meshes, table)
         told, domain = self._told(cases, level), cases.domain.iloc[0]
         unsure = bool(domain["widened"])

@@ -68,8 +68,7 @@ class ServedFields(Served):
             self.data = field_data_of(model)
         self.mesh_columns = [model.mesh_column_]
         self.fields = list(model.field_names_)
-        nodal = [one.kind.name for one in model.models_.values() if not one.kind.on_cells]
-        self.targets = [f"{field}_{what}" for field in nodal for what in DERIVED]
+        self.targets = [f"{field}_{what}" for field in model.models_ for what in DERIVED]
         self._fields: Once[tuple[Fields, Fields]] = Once(_KEPT)
         self._prepared: Once[PlacedFields] = Once(_NODES, weight=lambda one: float(one.fields.mesh.n_nodes))
 
@@ -92,7 +91,7 @@ class ServedFields(Served):
         cases = prepared.cases(table)
         found, domain = self._told(cases, level), cases.domain.iloc[0]
         wide = domain["widened"].split(", ")
-        unsure = [name in wide for name, one in self.model.models_.items() if not one.kind.on_cells for _ in DERIVED]
+        unsure = [name in wide for name in self.model.models_ for _ in DERIVED]
         targets = {
             name: {key: float(values[0, k]) for key, values in found.items()} | {"unsure": unsure[k]}
             for k, name in enumerate(self.targets)

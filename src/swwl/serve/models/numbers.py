@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
 from swwl.evaluation import scores
-from swwl.evaluation.curves import trend_columns
 from swwl.evaluation.metadata import NumberData, data_of
 from swwl.fields.numbers import LinearNumber
 from swwl.gp.prediction import Prediction
@@ -58,7 +57,7 @@ class ServedNumbers(Served):
     ) -> Judged:
         """Predict one case, and say whether it is like the training cases."""
         if asked:
-            raise InputError(f"Model {self.name!r} predicts numbers, but probe and force_on ask for fields.")
+            raise InputError(f"Model {self.name!r} predicts numbers, but probe and force_on are for fields.")
         one, place = self._prepare(meshes)
         prediction, domain = one.predict_with_domain(self.model, table)
         found, unsure = _told(prediction.columns(), level), str(domain["widened"][0]).split(", ")
@@ -154,10 +153,11 @@ def inputs_of(model: RobustGPRegressor) -> list[dict[str, Any]]:
             found[factor.column] = {"name": factor.column, "holds": "rows"}
         elif factor.takes == "numbers":
             found[factor.column] = {"name": factor.column, "holds": "numbers"} | spread(train[factor.column])
-    for name in trend_columns(model):
-        found[name] = {"name": name, "holds": "numbers"}
-    for name in model.stack_.law_inputs:
-        found.setdefault(name, {"name": name, "holds": "numbers"} | spread(train[name]))
+    meshes = {factor.column for factor in model.kernel_.factors if factor.takes == "graphs"}
+    for name in model.feature_names_in_:
+        if name not in found and name not in meshes:
+            told = spread(train[name]) if name in train else {}  # not in files of 0.3.0
+            found[name] = {"name": name, "holds": "numbers"} | told
     return list(found.values())
 
 

@@ -231,10 +231,10 @@ class Served(ABC):
             if abs(found - known["median"]) > _FAR * width:
                 raise InputError(
                     f"Input {name!r} is {number(found)}, but the training cases lie between {number(known['least'])} "
-                    f"and {number(known['largest'])}: that is too far away to say anything."
+                    f"and {number(known['largest'])}: that is too far outside for a prediction."
                 )
         elif abs(found) > 1e100:
-            raise InputError(f"Input {name!r} is {number(found)}, which is too large to say anything.")
+            raise InputError(f"Input {name!r} is {number(found)}, which is too large for a prediction.")
         return found
 
     def case(self, inputs: Mapping[str, object] | None) -> pd.DataFrame:

@@ -279,7 +279,7 @@ function showFixed() {
   at("scores").replaceChildren(...lines.map((text) => element("div", "", text)));
   at("importance").hidden = entries.length === 0;
   at("matters").textContent = entries.length ? "What matters most" : "How good the model is";
-  at("matters").title = shares ? "share of the variance of predictions that goes when an input is averaged out" : "";
+  at("matters").title = shares ? "share of the variance of predictions that is lost when an input is averaged out" : "";
 }
 
 function chooseCase(key) {

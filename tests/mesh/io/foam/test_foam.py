@@ -84,7 +84,32 @@ def test_short_lists_comments_and_lists_of_one_value(tmp_path):
     assert "p" not in read_mesh(write_case(tmp_path / "macros", macros)).cell_fields
 
 
+def test_processors_that_are_not_there_and_times_that_one_lacks_are_named(tmp_path):
+    for number in (0, 1, 3):
+        write_case(tmp_path / "gap" / f"processor{number}", foam())
+    with pytest.raises(InputError, match="decomposed up to processor3, but has no mesh of processor2"):
+        read_mesh(tmp_path / "gap")
+    for number in (0, 1, 2):
+        root = write_case(tmp_path / "late" / f"processor{number}", foam())
+        if number == 0:
+            shutil.rmtree(root / "0.5")
+    assert times_of(tmp_path / "late") == [0, 0.5]
+    with pytest.raises(InputError, match=r"its processor0 has no time 0.5, which others have \(2\)"):
+        read_mesh(tmp_path / "late")
+    files = foam()
+    patches = files["constant/polyMesh/boundary"]
+    boundary = patches.replace(b"walls { type patch", b"procBoundary0to2 { type processor")
+    for number in (0, 1):
+        write_case(tmp_path / "last" / f"processor{number}", files | {"constant/polyMesh/boundary": boundary})
+    with pytest.raises(InputError, match="share faces with processor2, which is not there"):
+        read_mesh(tmp_path / "last")
+
+
 def test_what_is_missing_or_wrong_is_named(tmp_path):
+    (tmp_path / "bare" / "system").mkdir(parents=True)
+    (tmp_path / "bare" / "system" / "controlDict").write_text("")
+    with pytest.raises(InputError, match="case of OpenFOAM without a mesh.*: run blockMesh"):
+        read_mesh(tmp_path / "bare")
     with pytest.raises(InputError, match="neither constant/polyMesh nor processor0/constant/polyMesh is in it"):
         read_mesh(tmp_path)
     (tmp_path / "regions" / "constant" / "air" / "polyMesh").mkdir(parents=True)
@@ -129,6 +154,15 @@ def test_a_folder_is_known_by_the_files_that_count(tmp_path):
     assert is_case(case) and not is_case(tmp_path)
     shutil.rmtree(case / "0.5")
     assert "0/p" in [file.relative_to(case).as_posix() for file in files_of(case)]
+
+
+def test_copies_of_fields_are_no_fields(tmp_path):
+    case = write_case(tmp_path / "case", foam())
+    known = [*read_mesh(case).fields, *read_mesh(case).cell_fields]
+    for name in ("p.bak", "p~", "p.orig"):
+        shutil.copy(case / "0.5/p", case / "0.5" / name)
+    mesh = read_mesh(case)
+    assert [*mesh.fields, *mesh.cell_fields] == known
 
 
 def test_a_polyhedron_is_cut_from_its_center():

@@ -98,7 +98,7 @@ def test_modes_are_not_the_last_time(tmp_path):
     for name in ("bar.frd@mode1", "bar.frd@2"):
         np.testing.assert_allclose(read_mesh(tmp_path / name).fields["DISP"], 2 * POINTS)
     np.testing.assert_allclose(read_mesh(path, time="mode1").fields["DISP"], 2 * POINTS)
-    with pytest.raises(InputError, match="mode2 is asked for, but it has modes 1 to 1"):
+    with pytest.raises(InputError, match="mode2 is requested, but it has modes 1 to 1"):
         read_mesh(tmp_path / "bar.frd@mode2")
     with pytest.raises(InputError, match="holds 1 eigenmode beside one time, but modes are no times.*bar.frd@mode1"):
         read_series(path)

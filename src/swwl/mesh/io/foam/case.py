@@ -47,8 +47,7 @@ def is_case(folder: Path) -> bool:
 def times_of(path: Path) -> list[float]:
     """Return the times of a case, whole or decomposed, in order."""
     folder = case_folder(path)
-    processors = _processors(folder)
-    return sorted({*_times(folder), *(_times(processors[0]) if processors else {})})
+    return sorted({time for root in (folder, *_processors(folder)) for time in _times(root)})
 
 
 def files_of(path: Path, step: int = -1) -> list[Path]:
@@ -78,18 +77,29 @@ def read_case(path: Path, fields: Collection[str] | None = None, step: int = -1)
     """
     folder = case_folder(path)
     if not is_case(folder):
-        raise InputError(_no_case(folder))
+        raise InputError(why_no_case(folder))
     times = times_of(folder)
     time = times[step] if times else None
-    return _joined([_Region(root, time, fields) for root in _roots(folder, time)])
+    regions = [_Region(root, time, fields) for root in _roots(folder, time)]
+    _check_neighbors(regions)
+    return _joined(regions)
 
 
-def _no_case(folder: Path) -> str:
+def is_set_up(folder: Path) -> bool:
+    """Whether a folder is a case of OpenFOAM by its settings, with a mesh or without."""
+    marks = ("system/controlDict", "system/controlDict.gz", "constant/*/polyMesh", "processors*/")
+    return folder.is_dir() and any(any(folder.glob(mark)) for mark in marks)
+
+
+def why_no_case(folder: Path) -> str:
+    """Say why a folder is not a case whose mesh can be read."""
     regions = [p.parent.name for p in sorted(folder.glob("constant/*/polyMesh"))]
     if regions:
         return f"it is an OpenFOAM case of several regions ({', '.join(regions)[:80]}), which is not supported"
     if any(folder.glob("processors*/")):
         return "it is an OpenFOAM case decomposed in collated form, which is not supported; run reconstructPar"
+    if found(folder / "system" / "controlDict"):
+        return "it is a case of OpenFOAM without a mesh (constant/polyMesh): run blockMesh, or its mesher"
     return (
         "is a folder, but not an OpenFOAM case: neither constant/polyMesh nor processor0/constant/polyMesh is in it; "
         "expected is a mesh file or a case."
@@ -115,7 +125,24 @@ def _roots(folder: Path, time: float | None) -> list[Path]:
     whole = _has_mesh(folder)
     if not processors or (whole and (time is None or _holds_fields(_times(folder).get(time)))):
         return [folder]
+    _check_processors(processors, time)
     return processors
+
+
+def _check_processors(roots: list[Path], time: float | None) -> None:
+    """Refuse a decomposed case that lacks a processor, or a time of one that others have."""
+    numbers = [int(root.name[9:]) for root in roots]
+    missing = [f"processor{k}" for k in range(numbers[-1]) if k not in numbers]
+    if missing:
+        raise InputError(f"it is decomposed up to {roots[-1].name}, but has no mesh of {_listed(missing)}")
+    late = [root.name for root in roots if time not in _times(root)]
+    if time is not None and 0 < len(late) < len(roots):
+        have = "has" if len(late) == 1 else "have"
+        raise InputError(f"its {_listed(late)} {have} no time {time:g}, which others have ({len(roots) - len(late)})")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
 
 
 def _holds_fields(at: Path | None) -> bool:
@@ -129,11 +156,17 @@ def _instance(root: Path, name: str, time: float | None) -> Path | None:
     return next((file for place in (*at, root / "constant") if (file := found(place / "polyMesh" / name))), None)
 
 
+# What people and editors put behind the names of copies of fields; cases come with U.orig, too.
+_COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~")
+
+
 def _field_files(at: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Path, str, str]]:
     """Yield the fields of a time: name, file without ".gz", "vol" or "point", kind of value."""
     for file in sorted(at.iterdir()):
         name = file.name.removesuffix(".gz")
         if name.startswith(".") or not file.is_file() or (wanted is not None and name not in wanted):
+            continue
+        if wanted is None and name.endswith(_COPIES):
             continue
         plain = at / name
         if file.name != name and plain.is_file():
@@ -371,6 +404,19 @@ def _groups(
         chosen = np.flatnonzero(np.isin(source, np.concatenate(parts)))
         groups.setdefault(name, groups_of_cells(whole, chosen))
     return groups
+
+
+def _check_neighbors(regions: list[_Region]) -> None:
+    """Refuse processors whose patches name one that is not there."""
+    pairs = [
+        re.match(r"procBoundary(\d+)to(\d+)", name)
+        for region in regions
+        for name, (kind, _) in region.patches.items()
+        if kind in _COUPLED
+    ]
+    most = max((int(number) for pair in pairs if pair for number in pair.groups()), default=0)
+    if 1 < len(regions) <= most:
+        raise InputError(f"its processors share faces with processor{most}, which is not there")
 
 
 def _numbers(regions: list[_Region]) -> _Numbers:

@@ -188,8 +188,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Node]:
         magic = start.read(32)
     if _ADF in magic:
         raise UnsupportedError(
-            "it is a CGNS file in the old ADF container; swwl reads those in HDF5, which the tool adf2hdf makes of it, "
-            "and with pyvista installed (pip install 'swwl[vtk]') ADF as well"
+            "it is a CGNS file in the old ADF container; convert it to HDF5 with the tool adf2hdf, or install "
+            "pyvista (pip install 'swwl[vtk]'), which reads ADF"
         )
     if not h5py.is_hdf5(path):
         raise InputError("it is damaged or of another format: it is not an HDF5 file" if size else "the file is empty.")
@@ -237,7 +237,9 @@ def _mesh(root: _Node, wanted: Collection[str] | None) -> Mesh:
     bases.sort(key=lambda base: -int(base.values().ravel()[0]))
     zones = 0
     for base in bases:
-        found = [(zone.name, _piece(zone, wanted)) for zone in base.children("Zone_t")]
+        known = {family.name: _families(family) for family in base.children("Family_t")}
+        known = {name: names for name, names in known.items() if names and names != [name]}
+        found = [(zone.name, _piece(zone, wanted, known)) for zone in base.children("Zone_t")]
         pieces = [(name, piece) for name, piece in found if piece is not None]
         for name, piece in pieces if len(pieces) > 1 else ():
             piece.sets.add_cells(name, np.flatnonzero(_is_inner(piece.cells)))
@@ -247,8 +249,11 @@ def _mesh(root: _Node, wanted: Collection[str] | None) -> Mesh:
     raise InputError(f"none of its {zones} zones has grid coordinates")
 
 
-def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
-    """Return a zone as a piece of a mesh, or None if it has no coordinates."""
+def _piece(zone: _Node, wanted: Collection[str] | None, known: Mapping[str, list[str]]) -> Piece | None:
+    """Return a zone as a piece of a mesh, or None if it has no coordinates.
+
+    ``known`` are names that families have themselves: those of Gmsh are called L_5, and named after physical groups.
+    """
     for grid in zone.children("GridCoordinates_t"):
         axes = [node for node in grid.children("DataArray_t") if node.name.startswith("Coordinate")]
         if axes:
@@ -263,13 +268,14 @@ def _piece(zone: _Node, wanted: Collection[str] | None) -> Piece | None:
         if math.prod(shape) != len(points):
             raise InputError(f"its zone {zone.name!r} is a grid of {shape} nodes, but has {len(points)}")
         cells: list[tuple[str, AnyArray]] = list(grid_cells(shape))
-        _add_grid_conditions(sets, zone, shape)
+        _add_grid_conditions(sets, zone, shape, known)
     else:
         cells, numbers, sections = _cells(zone)
-        _add_conditions(sets, zone, len(points), cells, numbers)
-        _add_sections(sets, cells, sections)
+        _add_conditions(sets, zone, len(points), cells, numbers, known)
+        named = {name: own for name, own in sections.items() if name.partition("_")[2] not in known}
+        _add_sections(sets, cells, named)
     inner = _is_inner(cells)
-    for name in _families(zone):
+    for name in _called(_families(zone), known):
         sets.add_cells(name, np.flatnonzero(inner))
     of_cells = {}
     for name, values in _fields(zone, "CellCenter", int(inner.sum()), wanted).items():
@@ -314,11 +320,22 @@ def _families(node: _Node) -> list[str]:
     return list(dict.fromkeys(name for name in (child.text().strip() for child in found) if name))
 
 
-def _conditions(zone: _Node) -> Iterator[tuple[list[str], str, str, AnyArray]]:
+def _called(names: list[str], known: Mapping[str, list[str]]) -> list[str]:
+    """Return names with those that are families' replaced by the names that these have.
+
+    Examples
+    --------
+    >>> _called(["L_6", "wall"], {"L_6": ["walls"]})
+    ['walls', 'wall']
+    """
+    return list(dict.fromkeys(one for name in names for one in known.get(name, [name])))
+
+
+def _conditions(zone: _Node, known: Mapping[str, list[str]]) -> Iterator[tuple[list[str], str, str, AnyArray]]:
     """Yield the boundary conditions: its name and families, where it is, how that is given, and numbers."""
     for home in zone.children("ZoneBC_t"):
         for condition in home.children("BC_t"):
-            names = list(dict.fromkeys([condition.name, *_families(condition)]))
+            names = _called([condition.name, *_families(condition)], known)
             for form in ("PointList", "PointRange", "ElementList", "ElementRange"):
                 if condition.has(form):
                     where = "FaceCenter" if form.startswith("Element") else _location(condition)
@@ -327,10 +344,15 @@ def _conditions(zone: _Node) -> Iterator[tuple[list[str], str, str, AnyArray]]:
 
 
 def _add_conditions(
-    sets: NamedSets, zone: _Node, n_nodes: int, cells: list[tuple[str, AnyArray]], numbers: AnyArray
+    sets: NamedSets,
+    zone: _Node,
+    n_nodes: int,
+    cells: list[tuple[str, AnyArray]],
+    numbers: AnyArray,
+    known_names: Mapping[str, list[str]],
 ) -> None:
     """Add the boundary conditions of an unstructured zone, which name nodes or elements by their numbers."""
-    for names, where, form, values in _conditions(zone):
+    for names, where, form, values in _conditions(zone, known_names):
         flat = np.asarray(values.ravel(), np.int64)
         known = np.arange(1, n_nodes + 1) if where == "Vertex" else numbers
         if form.endswith("Range") and len(flat) == 2:
@@ -352,10 +374,10 @@ def _add_sections(sets: NamedSets, cells: list[tuple[str, AnyArray]], sections: 
             sets.add_elements(name, cells, chosen)
 
 
-def _add_grid_conditions(sets: NamedSets, zone: _Node, shape: list[int]) -> None:
+def _add_grid_conditions(sets: NamedSets, zone: _Node, shape: list[int], known: Mapping[str, list[str]]) -> None:
     """Add the boundary conditions of a structured zone: faces where they are a side of a box, else nodes."""
     numbers = np.arange(math.prod(shape)).reshape(shape, order="F")
-    for names, where, form, values in _conditions(zone):
+    for names, where, form, values in _conditions(zone, known):
         if form == "PointRange" and values.size == 2 * len(shape):
             low, high = values.reshape(2, -1).astype(np.int64)
             low, high = np.minimum(low, high) - 1, np.maximum(low, high)

@@ -14,6 +14,7 @@ from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.cells import cell_corners, cell_dimension
 from swwl.mesh.io.shared import (
+    NEAR,
     Groups,
     Parts,
     UnsupportedError,
@@ -29,8 +30,6 @@ from swwl.mesh.mesh import Mesh
 _GRIDS = (".vtu", ".vtp", ".pvtu", ".pvtp")
 _MOST_DEEP = 16
 _MOST_SMALL = 64 * 2**20  # a file that only names others
-# A node of a patch is one of the mesh if it is no farther off than this share of the diagonal: float32 is written.
-_NEAR = 1e-6
 
 
 def read_vtm(path: Path, fields: Collection[str] | None = None) -> Mesh:
@@ -56,7 +55,7 @@ def read_blocks(path: Path, fields: Collection[str] | None = None) -> Parts:
     parts = _joined(inner)
     if len(inner) < len(leaves):
         tree = KDTree(parts.points)
-        near = _NEAR * float(np.linalg.norm(np.ptp(parts.points, axis=0)))
+        near = NEAR * float(np.linalg.norm(np.ptp(parts.points, axis=0)))
         for name, mesh in leaves:
             faces = _faces(mesh, tree, near) if _dimension(mesh) < top else {}
             if faces and name not in parts.groups:

@@ -504,6 +504,6 @@ def _unpacker(compressor: str) -> Callable[[memoryview, int], bytes]:
     except ImportError:
         raise MissingPackageError(
             "it is compressed by LZ4, which needs the package lz4 (pip install 'swwl[lz4]'); "
-            "ParaView saves it with another compressor, or without, when asked to"
+            "ParaView can save it with another compressor, or without"
         ) from None
     return lambda data, size: bytes(decompress(data, uncompressed_size=size))
