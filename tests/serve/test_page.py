@@ -192,7 +192,7 @@ def test_numbers_of_another_case_never_stand_beside_a_mistake(browser, link):
     )
     browser.ask(typed.format("1e20"))
     browser.wait_for("document.getElementById('answers').textContent.includes('no prediction')")
-    assert "too far away" in browser.ask("document.getElementById('error').textContent")
+    assert "too far outside" in browser.ask("document.getElementById('error').textContent")
     browser.ask(typed.format("2"))
     browser.wait_for("document.querySelector('.answer .mean') && document.getElementById('error').hidden")
     browser.ask(typed.format("fast"))
