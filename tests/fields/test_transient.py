@@ -205,3 +205,28 @@ def test_the_largest_value_of_a_history_is_that_over_nodes_and_times(fitted, rod
     assert own.kind.single and own.numbers["max"].scores.shape[1] == 1 and mesh.n_nodes > 1
     lengths = np.array([np.linalg.norm(one.fields["v"], axis=2).max() for one in rods["mesh"][:8]])
     np.testing.assert_allclose(cases.derived("largest", field="v")["mean"], lengths, rtol=0.05)
+
+
+def test_numbers_of_histories_of_cells_are_over_cells_and_times(rods, tmp_path):
+    """As of fields of nodes: one number of a case, and not one at every time; served, too."""
+    from swwl.jobs.predict import derived_numbers
+    from swwl.serve.models.series import ServedSeries
+
+    def with_cells(row):
+        series = row["mesh"]
+        middles = series.mesh.points[series.mesh.cells["triangle"]].mean(axis=1)[:, 0]
+        return MeshSeries(series.mesh, TIMES, cell_fields={"w": history(row["rate"], middles, TIMES)})
+
+    table = rods.assign(mesh=[with_cells(row) for _, row in rods.iterrows()])[["mesh", "rate"]]
+    model = TransientRegressor(basis_size=20, n_modes=6).fit(table[8:], ["w"])
+    own = model.fields_.models_["w"]
+    assert own.kind.on_cells and own.kind.single and own.numbers["max"].scores.shape[1] == 1
+    cases = model._cases(table[:8], False)
+    true = np.array([one.cell_fields["w"].max() for one in table["mesh"][:8]])
+    found = cases.derived(["max", "largest"], field="w")
+    np.testing.assert_allclose(found["max_mean"], true, rtol=0.06)
+    np.testing.assert_allclose(found["largest_mean"], true, rtol=0.06)
+    np.testing.assert_array_equal(derived_numbers(cases)["w_max_mean"], found["max_mean"])
+    served = ServedSeries("w", model, tmp_path / "w.swwl", tmp_path)
+    assert served.targets == ["w_max", "w_mean"]
+    np.testing.assert_array_equal(served._told(cases, 0.95)["mean"][:, 0], found["max_mean"])

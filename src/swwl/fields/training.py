@@ -322,7 +322,7 @@ def load_training(
     cells = cell_codes(first)
     looks = meshes.each_learned(lambda number, mesh: _look(number, mesh, kinds, model, cells))
     _warn_about_missing(looks, kinds)
-    _warn_about_constants(looks, names)
+    _warn_about_constants(looks, kinds)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
@@ -519,18 +519,19 @@ def _warn_about_missing(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> N
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 
-def _warn_about_constants(looks: Sequence[_Look], names: Sequence[str]) -> None:
+def _warn_about_constants(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> None:
     """Warn of fields that are the same in all meshes, and of single meshes on which one does not vary."""
-    for j, name in enumerate(names):
+    for j, kind in enumerate(kinds):
         least, most = (np.array([look.ends[j][""][k] for look in looks]) for k in (0, 1))
         flat = [number for number, same in enumerate((least == most).all(axis=1)) if same]
-        value = ", ".join(f"{one:g}" for one in least[flat[0]]) if flat else ""
+        values = [f"{one:g}" for one in least[flat[0]]] if flat else []
+        value = ", ".join(dict.fromkeys(values) if kind.times > 1 else values)  # of many times each value once
         if (least.min(axis=0) == most.max(axis=0)).all():
-            text = f"Field {name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
+            text = f"Field {kind.name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
             warnings.warn(text, MeshWarning, stacklevel=4)
         elif flat and 2 * len(flat) <= len(looks):
             some = ", ".join(map(str, flat[:5])) + (", …" if len(flat) > 5 else "")
-            text = f"Field {name!r} is {value} everywhere on mesh {some}: was it solved there?"
+            text = f"Field {kind.name!r} is {value} everywhere on mesh {some}: was it solved there?"
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 
