@@ -180,7 +180,7 @@ def held(plates, tmp_path_factory):
 
 def test_values_at_places_and_forces_on_groups(held, tmp_path):
     command = ["predict", held / "f.swwl", held / "d/table.csv", "-o", tmp_path / "out"]
-    asked = ["--probe", "0.5,0.25", "--probe", "1.5,0.5", "--force-on", "right*"]
+    asked = ["--probe", "0.5,0.25", "--probe", "1.5,0.5", "--force-on", "pressure:right*"]
     answer = swwl(*command, *asked, "--json")
     facts, found = json.loads(answer.stdout), pd.read_csv(tmp_path / "out/predictions.csv")
     widths = np.array([np.ptp(read_mesh(held / "d" / name).points[:, 0]) for name in found["mesh"]])
@@ -211,7 +211,7 @@ def test_values_at_places_and_forces_on_groups(held, tmp_path):
 def test_numbers_of_one_case(held, tmp_path):
     mesh = held / "d/meshes/004.vtu"
     command = ["predict", held / "f.swwl", "--mesh", mesh, "load=2"]
-    text = swwl(*command, "--probe", "0.5,0.25", "--force-on", "right side").output
+    text = swwl(*command, "--probe", "0.5,0.25", "--force-on", "pressure:right side").output
     assert "heat at 0.5, 0.25" in text
     assert "force on right side, heat, x" in text
     facts = json.loads(swwl(*command, "--probe", "0.5,0.25", "--json").stdout)
@@ -223,7 +223,7 @@ def test_numbers_of_one_case(held, tmp_path):
         f"move_at_0.5_0.25_{axis}" for axis in "xy"
     ]
     refused(*command, "--probe", "9,9", words="at 9, 9: the point 9, 9 lies ")
-    refused(*command, "--force-on", "left", words="has no group 'left'; its groups are: right side")
+    refused(*command, "--force-on", "pressure:left", words="has no group 'left'; its groups are: right side")
     refused(*command, "--probe", "left", words="coordinates between commas are expected")
     refused(*command, "--probe", "1,2,3", words="has 3 coordinates, but the mesh has 2")
 
@@ -260,7 +260,12 @@ def test_numbers_that_no_mesh_has_are_refused_before_anything_is_written(held, t
     out = tmp_path / "out"
     command = ["predict", held / "f.swwl", held / "d/table.csv", "-o", out]
     refused(*command, "--probe", "9,9", words="at 9, 9: none of 14 cases has it; 000.vtu: the point 9, 9 lies ")
-    refused(*command, "--force-on", "b*", words="force on b*: none of 14 cases has it; 000.vtu: The mesh has no group")
+    refused(
+        *command,
+        "--force-on",
+        "pressure:b*",
+        words="force on b*: none of 14 cases has it; 000.vtu: The mesh has no group",
+    )
     refused(*command, "--line", "0,0:1,1:3", words="--line needs the mesh of one case")
     assert not out.exists()
     table = pd.read_csv(held / "d/table.csv").assign(**{"heat_at_0.5_0.5_mean": 1.0})

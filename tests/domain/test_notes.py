@@ -135,12 +135,13 @@ def test_the_cause_stands_in_place_of_what_follows_from_it():
         "cannot tell",
         "input out of range",
     ]
-    domain = {"kind": kinds, "why": [why] * 5, "inside": np.zeros(5, bool)} | {
-        f"{score} geo": np.full(5, 0.01) for score in SCORES
-    }
+    inside = pd.array([True, False, False, pd.NA, False], dtype="boolean")
+    domain = {"kind": kinds, "why": [why] * 5, "inside": inside}
+    domain |= {f"{score} geo": np.full(5, 0.01) for score in SCORES}
     found = with_causes(domain, 100, meshes, kept)
     frame = "other units, frame or kind"
-    assert found["kind"] == ["inside", frame, frame, "cannot tell", "input out of range"]
+    assert found["kind"] == ["inside", frame, frame, frame, "input out of range"]
+    assert found["inside"].tolist() == [True, False, False, False, False]  # few training cases know that much
     moved = "the mesh in 'geo' is probably moved by 0.3 in x, compared with the training meshes; less sure"
     assert found["why"][1] == found["why"][3] == moved and "1000 times larger" in found["why"][2]
     assert found["why"][0] == found["why"][4] == why

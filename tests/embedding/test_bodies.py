@@ -82,7 +82,7 @@ def test_groups_that_some_training_meshes_lack():
     assert np.abs(sets.transform(some[1:2])).max() == 0
     with pytest.raises(InputError, match="has no group 'first', which the model has learned from"):
         embedding.transform([channel(A, names=("other",))])
-    with pytest.raises(InputError, match="No group is in all meshes: second"):
+    with pytest.raises(InputError, match="has no group 'second', and none of second is in all meshes.*--no-groups"):
         BodyEmbedding(["second"]).fit(some)
 
 

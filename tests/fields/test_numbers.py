@@ -13,7 +13,7 @@ from swwl import Elliptic, FieldRegressor, InputError, Matern52, Mesh, load_mode
 from swwl.datasets import make_channel
 from swwl.errors import MeshWarning, PlaneMeshWarning
 from swwl.fields.kernels import NodePositions
-from swwl.fields.numbers import ForceOn, Line, NumberErrors, Probe, derived_number, group_forces
+from swwl.fields.numbers import ForceOn, Line, NumberErrors, Probe, derived_number, group_forces, missing_notes
 from swwl.kernels import Components
 from swwl.mesh.boundary import boundary
 from swwl.mesh.cells import cell_measures
@@ -465,3 +465,50 @@ def test_layers_are_asked_like_plane_meshes(bars):
     flat, layer = (model.derived(one, force, field="p") for one in (table[:3], thick))
     assert list(flat) == list(layer)
     assert (np.abs(flat["mean_0"] - layer["mean_0"]) < flat["std_0"]).all()  # other samples
+
+
+@pytest.mark.parametrize("kind", FILLINGS)
+def test_the_force_of_a_stress_is_that_of_its_product_with_normals_out_of_the_part(kind):
+    """Over all of the skin that is the integral of the divergence; on one side of a part under tension, the load."""
+    mesh = around_a_cube(kind)
+    slopes = np.random.default_rng(1).normal(size=(6, 3))
+    xx, yy, zz, xy, yz, zx = slopes
+    divergence = [xx[0] + xy[1] + zx[2], xy[0] + yy[1] + yz[2], zx[0] + yz[1] + zz[2]]
+    found = number(ForceOn("*", "stress"), mesh, mesh.points @ slopes.T + 3.0)
+    np.testing.assert_allclose(found, 26 * np.array(divergence), atol=1e-10)  # its volume is 26
+    plane = pixels([(0, 0), (1, 0)], "quad", np.random.default_rng(0))
+    edges = boundary(plane.points, plane.cells)
+    sides = {name: edges[(plane.points[edges][..., 0] == at).all(axis=1)] for name, at in (("left", 0), ("right", 2))}
+    bar = with_groups(plane, **sides)
+    for stress in ([7.0, 0, 2.0], [7.0, 0, 1.0, 2.0], [7.0, 0, 1.0, 2.0, 0, 0]):
+        values = np.tile(stress, (bar.n_nodes, 1))
+        np.testing.assert_allclose(number(ForceOn("right", "stress"), bar, values), [7.0, 2.0], atol=1e-12)
+        np.testing.assert_allclose(number(ForceOn("left", "stress"), bar, values), [-7.0, -2.0], atol=1e-12)
+    known = ForceOn("right", "stress").weights(bar, 3)
+    some = known.within(np.arange(bar.n_nodes), np.zeros(bar.n_nodes, bool))
+    assert not some.of(np.ones((1, bar.n_nodes, 3))).any()
+
+
+def test_what_has_no_force_is_refused():
+    words = {("DISP", 3): "is a displacement", ("MISES", 1): "equivalent stress, which has no direction",
+             ("NDTEMP", 1): "not named like a pressure.*pressure:GROUP", ("grad", 9): "9 components"}  # fmt: skip
+    for (name, components), reason in words.items():
+        with pytest.raises(InputError, match=f"force on end: {name} .*{reason}.*; forces are those of a pressure"):
+            ForceOn("end").for_field(name, components)
+    assert ForceOn("end", "pressure").for_field("NDTEMP", 1).of == "pressure"
+    with pytest.raises(InputError, match="STRESS has 6 components, which is no pressure"):
+        ForceOn("end", "pressure").for_field("STRESS", 6)
+    kinds = [("p", 1), ("pressure", 1), ("cp", 1), ("STRESS", 6), ("traction", 3), ("stress", 3)]
+    found = [ForceOn("end").for_field(*kind).of for kind in kinds]
+    assert found == ["pressure", "pressure", "pressure", "stress", "traction", "stress"]
+    with pytest.raises(InputError, match="of is 'load', but one of pressure, traction, stress"):
+        ForceOn("end", "load")
+
+
+def test_a_place_outside_does_not_end_what_is_known_of_another():
+    out = {"a.vtu": "the point 9, 9 lies 8 outside of the mesh"}
+    assert missing_notes({"at 1, 1": {}, "at 9, 9": out}, 1) == [
+        "at 9, 9: no value: the point 9, 9 lies 8 outside of the mesh"
+    ]
+    with pytest.raises(InputError, match="at 9, 9: the point"):
+        missing_notes({"at 9, 9": out, "at 8, 8": out}, 1)

@@ -9,11 +9,12 @@ from hypothesis.extra.numpy import arrays
 
 from swwl import FieldRegressor, InputError, Mesh, load_model
 from swwl.fields.fit import whole_field
-from swwl.fields.model import NodeAnswer
+from swwl.fields.model import FieldModel, NodeAnswer
 from swwl.fields.one_mesh import PreparedFields
 from swwl.fields.sizes import CaseSizes, field_sizes, stretch, worth_a_model
 from swwl.fields.training import held_values
 from swwl.fields.values import Warp, kept_limits
+from swwl.fields.words import held_words
 from swwl.mesh.remesh.refine import subdivided
 from swwl.regression.intervals import WholeBand, floored
 
@@ -231,3 +232,20 @@ def test_a_wrong_law_is_not_used(beams):
     assert not model.laws_[0].used and "not used" in model.laws_[0].words
     with pytest.raises(InputError, match="names 'pull', but the numeric inputs are load"):
         FieldRegressor(scaled="stress ~ pull").fit(train, "stress")
+
+
+def test_derived_numbers_keep_the_limits_of_their_field():
+    """However unsure samples are: a size is not negative, and the mean of a field at least zero is not, either."""
+    warp = Warp.of("none", np.array([[1.0], [2.0]]), (0.0, 5.0))
+    model = FieldModel.__new__(FieldModel)
+    model.warp, model.numbers = warp, {}
+    drawn, wide = np.array([[0.1, 0.2, 4.9]]), np.array([9.0])
+    for name, ends in {"max": (0.0, 5.0), "mean": (0.0, 5.0), "largest": (0.0, None), "mean_size": (0.0, None)}.items():
+        found = model.number(name, drawn, 0.95, wide)
+        assert found["lower"][0] == ends[0] and (ends[1] is None or found["upper"][0] == ends[1])
+    assert model.number("integral", drawn, 0.95, wide)["lower"][0] < 0
+
+
+def test_what_a_history_is_held_at_is_said_in_a_few_words():
+    assert held_words(np.array([20.0] * 9 + [np.nan] * 11), times=20) == "20 at 9 of 20 times, free at the others"
+    assert held_words(np.zeros(3)) == "0"

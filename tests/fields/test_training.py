@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from swwl import FieldRegressor, InputError, Mesh, load_model
 from swwl.datasets import make_channel
 from swwl.fields.geometry.descriptors import between
+from swwl.fields.one_mesh import PreparedFields
 from swwl.fields.training import cell_codes, correspond, learned_mesh
 from swwl.mesh.io.formats import read_file
 from swwl.storage.memory import Memory
@@ -159,6 +160,25 @@ def test_fields_are_told_by_groups(by_groups):
     for found, mesh in zip(model.predict(new), new["mesh"], strict=True):
         truth = mesh.fields["p"]
         assert np.sqrt(((found["p"] - truth) ** 2).mean()) < 0.05 * np.abs(truth).max()
+
+
+def exchanged(mesh):
+    groups = {"inlet": mesh.groups["outlet"].faces["line"], "outlet": mesh.groups["inlet"].faces["line"]}
+    return Mesh(mesh.points, mesh.cells, mesh.fields, groups=groups)
+
+
+def test_groups_at_other_places_put_a_mesh_outside(by_groups, tmp_path):
+    """Whatever kernel was chosen: descriptors that know groups are enough; even few training cases tell."""
+    model, new = by_groups
+    table = new.assign(mesh=pd.Series([exchanged(mesh) for mesh in new["mesh"]], new.index, dtype=object))
+    model.save(tmp_path / "again.swwl")
+    for own in (model, load_model(tmp_path / "again.swwl")):
+        found = own.domain(table)
+        assert (found["inside"] == False).all() and (found["kind"] == "other bodies or places").all()  # noqa: E712
+        assert found["why"].str.contains("'inlet' is at another place than in any training case").all()
+        assert own.domain(new)["inside"].isna().all()
+    one = PreparedFields(model, table["mesh"].iloc[0]).cases(table[["load"]].iloc[:2])
+    assert (one.domain["kind"] == "other bodies or places").all()
 
 
 def test_a_new_mesh_without_a_group_is_named(by_groups):

@@ -6,6 +6,8 @@ import pytest
 
 from swwl import FieldRegressor, InputError, Mesh, MeshSeries, TransientRegressor, load_model
 from swwl.datasets import make_heating
+from swwl.fields.scores import mesh_score
+from swwl.fields.sizes import field_sizes, stretch
 from swwl.fields.transient import common_times, time_weights
 from swwl.mesh.series import MOTION
 
@@ -183,3 +185,48 @@ def test_meshes_that_move():
         table["mesh"][11].mesh.points + np.c_[np.zeros(9), loads[11] * 1.5 * np.linspace(0, 1, 9) ** 2],
         atol=0.01,
     )
+
+
+def test_the_largest_value_of_a_history_is_that_over_nodes_and_times(fitted, rods):
+    """Not that of the norm of a node over all times: by scores, stretched fields and derived numbers alike."""
+    mesh = rods["mesh"][0].mesh
+    values = np.arange(6.0).reshape(-1, 3)[:, [0, 2, 1]]  # two nodes, three times
+    line = Mesh([[0.0], [1.0]], {"line": [[0, 1]]})
+    assert field_sizes(line, values, 3)[1] == 5 and field_sizes(line, values)[1] > 7
+    assert stretch(values, 10.0, 2.0, 3).shape == (2, 3) and (values * stretch(values, 10.0, 2.0, 3)).max() == 10
+    score = mesh_score(values, values + 1, times=3)
+    assert (score.largest, score.largest_predicted, score.n) == (5, 6, 6)
+    cases = fitted._cases(rods[:8][["mesh", "rate"]], False)
+    truth = np.array([one.fields["u"].max() for one in rods["mesh"][:8]])
+    found = cases.derived(["max", "mean"], field="u")
+    assert list(found) == [f"{what}_{key}" for what in ("max", "mean") for key in ("mean", "std", "lower", "upper")]
+    np.testing.assert_allclose(found["max_mean"], truth, rtol=0.05)
+    ((name, own),) = [pair for pair in fitted.fields_.models_.items() if pair[0] == "u"]
+    assert own.kind.single and own.numbers["max"].scores.shape[1] == 1 and mesh.n_nodes > 1
+    lengths = np.array([np.linalg.norm(one.fields["v"], axis=2).max() for one in rods["mesh"][:8]])
+    np.testing.assert_allclose(cases.derived("largest", field="v")["mean"], lengths, rtol=0.05)
+
+
+def test_numbers_of_histories_of_cells_are_over_cells_and_times(rods, tmp_path):
+    """As of fields of nodes: one number of a case, and not one at every time; served, too."""
+    from swwl.jobs.predict import derived_numbers
+    from swwl.serve.models.series import ServedSeries
+
+    def with_cells(row):
+        series = row["mesh"]
+        middles = series.mesh.points[series.mesh.cells["triangle"]].mean(axis=1)[:, 0]
+        return MeshSeries(series.mesh, TIMES, cell_fields={"w": history(row["rate"], middles, TIMES)})
+
+    table = rods.assign(mesh=[with_cells(row) for _, row in rods.iterrows()])[["mesh", "rate"]]
+    model = TransientRegressor(basis_size=20, n_modes=6).fit(table[8:], ["w"])
+    own = model.fields_.models_["w"]
+    assert own.kind.on_cells and own.kind.single and own.numbers["max"].scores.shape[1] == 1
+    cases = model._cases(table[:8], False)
+    true = np.array([one.cell_fields["w"].max() for one in table["mesh"][:8]])
+    found = cases.derived(["max", "largest"], field="w")
+    np.testing.assert_allclose(found["max_mean"], true, rtol=0.06)
+    np.testing.assert_allclose(found["largest_mean"], true, rtol=0.06)
+    np.testing.assert_array_equal(derived_numbers(cases)["w_max_mean"], found["max_mean"])
+    served = ServedSeries("w", model, tmp_path / "w.swwl", tmp_path)
+    assert served.targets == ["w_max", "w_mean"]
+    np.testing.assert_array_equal(served._told(cases, 0.95)["mean"][:, 0], found["max_mean"])

@@ -66,6 +66,40 @@ def test_a_mesh_that_stands_apart_is_named_and_what_is_typical_is_kept(folder):
 
 
 @pytest.mark.slow
+def with_sets(folder, names_of):
+    """Give every mesh of the folder the groups that a function names."""
+    for k, file in enumerate(sorted((folder / "meshes").glob("*.vtu"))):
+        mesh = read_mesh(file)
+        Mesh(mesh.points, mesh.cells, mesh.fields, groups={name: [0, 1] for name in names_of(k)}).write(file)
+    return check_table(folder / "table.csv", ["top"])
+
+
+def test_meshes_without_the_groups_of_the_others_are_named(folder):
+    names = {3: ["held", "tip"], 6: []}
+    found = {
+        one.place: one for one in with_sets(folder, lambda k: names.get(k, ["fixed", "tip"])) if one.kind == "groups"
+    }
+    assert found.keys() == {"line 5", "line 8"}
+    assert "has no group 'fixed', which" in found["line 5"].found and "but 'held'" in found["line 5"].found
+    assert "it has no groups at all" in found["line 8"].found and "--no-groups" in found["line 8"].advice
+    many = with_sets(folder, lambda k: [f"body{j}" for j in range(1 + (k > 1))])  # some have more bodies
+    assert not [one for one in many if one.kind == "groups"]
+
+
+def test_linear_cells_among_quadratic_ones_are_named(folder):
+    for k in (1, 4, 5):
+        file = folder / "meshes" / f"{k:03d}.vtu"
+        mesh = read_mesh(file)
+        ((kind, cells),) = mesh.cells.items()
+        ends = np.stack([cells, np.roll(cells, -1, axis=1)], axis=2)
+        middles = mesh.points[ends].mean(axis=2).reshape(-1, mesh.dimension)
+        numbers = mesh.n_nodes + np.arange(cells.size).reshape(cells.shape)
+        kinds = {"triangle": "triangle6", "quad": "quad8"}
+        Mesh(np.vstack([mesh.points, middles]), {kinds[kind]: np.hstack([cells, numbers])}).write(file)
+    (found,) = (one for one in check_table(folder / "table.csv", ["top"]) if one.kind == "orders of cells")
+    assert "has 3 of" in found.message and "(lines 3, 6, 7), the others of linear ones" in found.message
+
+
 @pytest.mark.parametrize("kind", ["numbers", "fields"])
 def test_cases_are_compared_with_the_training_meshes(folder, kind, request):
     model, path = request.getfixturevalue(kind), folder / "table.csv"

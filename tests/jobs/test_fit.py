@@ -1,6 +1,8 @@
 """From a request to model files that know their data."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,10 +12,11 @@ from swwl import Mesh, RobustGPRegressor, load_model, read_mesh
 from swwl.errors import InputError
 from swwl.evaluation.metadata import data_of
 from swwl.jobs.check import Reading, check_table
-from swwl.jobs.fit import FitJob, FitRequest
+from swwl.jobs.fit import FitJob, FitRequest, mesh_facts
 from swwl.jobs.plan import HoldOut, KernelOptions, plan_fit
 from swwl.jobs.predict import mesh_names
 from swwl.report import make_report
+from swwl.storage.memory import Memory
 from tests.jobs.conftest import QUICK, quick, run
 
 
@@ -146,6 +149,16 @@ def test_cases_are_called_by_the_folder_that_tells_them_apart(folder):
     for model, file in ((of_fields, path), (of_numbers, path.with_name("c-scalars.swwl"))):
         text = make_report(model, file)
         assert "case011 (line 13)" in text and "internal.vtu (" not in text
+
+
+def test_sizes_of_meshes_say_how_many_were_read():
+    """Of meshes whose embeddings are in a store only those that are held out are read."""
+    memory = Memory(None)
+    files = [Path(f"{k}.vtu") for k in range(5)]
+    memory.n_nodes.update(dict(zip(files[:2], (30, 50), strict=True)))
+    plan = SimpleNamespace(meshes=["mesh"], mesh_files=lambda name: files)
+    found = mesh_facts(plan, memory)
+    assert (found["meshes"], found["nodes_known_of"], found["nodes"]["largest"]) == (5, 2, 50)
 
 
 def test_a_table_without_meshes_is_fitted_as_in_python(tmp_path):

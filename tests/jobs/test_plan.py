@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from swwl import RobustGPRegressor
+from swwl.design.acquire import suggest
 from swwl.errors import InputError
 from swwl.jobs.check import check_table
 from swwl.jobs.plan import RESULT, HoldOut, KernelOptions, make_kernel, mesh_kernels, plan_fit, split_rows
+from swwl.jobs.predict import one_case
 from swwl.kernels import PrincipalSWWL
 from swwl.regression.candidates import default_kernels
 
@@ -175,3 +178,21 @@ def test_results_are_doubtful_inputs_until_the_user_settles_it(tmp_path):
     assert not plan_fit(path, [], kernel="scalars").doubtful  # nobody knows yet what is to be learned
     with pytest.raises(InputError, match="has no column 'vm9' for results.*Did you mean 'vm99'"):
         plan_fit(path, ["max_disp"], kernel="scalars", results=["vm9"])
+
+
+def test_units_may_be_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    names = ["force [N]", "young [MPa]", "top [mm]", "max_mises [MPa]"]
+    table = pd.DataFrame(rng.uniform(1, 2, (30, 4)), columns=names)
+    table["top [mm]"] = table["force [N]"] / table["young [MPa]"]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    plan = plan_fit(tmp_path / "t.csv", ["top"], inputs=["force", "young [MPa]"], kernel="scalars")
+    assert plan.targets == ["top [mm]"] and list(plan.inputs) == names[:2]
+    plan = plan_fit(tmp_path / "t.csv", ["top"], kernel="scalars", results=["max_*"])
+    assert list(plan.inputs) == names[:2]
+    model = RobustGPRegressor().fit(plan.frame[names[:2]], plan.frame["top [mm]"])
+    assert one_case(model, {}, ["force=2", "young [MPa]=3"]).to_dict("records") == [
+        {"force [N]": "2", "young [MPa]": "3"}
+    ]
+    chosen = suggest(model, 1.01 * plan.frame[names[:2]], 1, "minimize:top")
+    assert len(chosen) == 1

@@ -15,13 +15,16 @@ from swwl.jobs import predict
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut, KernelOptions
 from swwl.jobs.table import read_table
+from swwl.tables.places import ONE_CASE, rows_named
 from tests.helpers import plates
 
 
 def test_a_model_file_of_another_kind_is_refused(made, models, tmp_path):
     assert predict.load_any(made / "m.swwl").predicts == "fields"
     assert predict.load_regressor(made / "m-scalars.swwl").predicts == "numbers"
-    with pytest.raises(InputError, match="holds a FieldRegressor, but a RobustGPRegressor is expected"):
+    with pytest.raises(
+        InputError, match="but a RobustGPRegressor is expected. Models of whole fields are for swwl predict"
+    ):
         predict.load_regressor(made / "m.swwl")
     table = plates(8)
     kernel = Swwl("mesh", n_iterations=0, n_projections=2, n_quantiles=3)
@@ -211,6 +214,13 @@ def test_what_is_true_of_all_rows_is_not_repeated_in_each():
     assert predict.domain_words(found.assign(outside="", meshing="", far=False, tail=1.0), 32)[0].endswith(
         "at least 100 are needed"
     )
+
+
+def test_mistakes_about_one_case_name_its_mesh():
+    frame = pd.DataFrame({"mesh": ["part.inp"]})
+    frame.attrs[ONE_CASE] = "part.inp"
+    with pytest.raises(InputError, match=r"^part.inp has no group"), rows_named(frame, Path("case"), [0]):
+        raise InputError("has no group 'fixed'").of_item(0, "Graph 0", continues=True)
 
 
 def test_agreement_is_not_said_of_predictions_that_say_nothing():

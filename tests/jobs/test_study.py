@@ -100,6 +100,8 @@ def test_the_studies_of_the_guide_are_read(tmp_path):
         ('timeout = "20 s"', 'timeout = "soon"', "timeout is 'soon'; expected a time such as '90 s'"),
         ('minimize = "height"', 'minimize = "height"\nmaximize = "slope"', "has minimize and maximize"),
         ("results.json", "results.txt", "expected a .csv or .json file"),
+        ("jobs = 2", "valid = {mass = [0, 1]}", "[solver] valid names 'mass', but results are read for height, slope"),
+        ("jobs = 2", "valid = {height = [1, 0]}", "[solver] valid: height goes from 1 to 0"),
         ("jobs = 2", "jobs = 0", "[solver] jobs is 0; expected 1 or more"),
         ("[parameters]\nx = [0, 1]\ny = [0, 1]", "", "give one or the other"),
         ("{x} {y}", "'{x} {y}", "which is not a command (No closing quotation)"),
@@ -409,3 +411,40 @@ def test_a_page_holds_what_solvers_say_as_text(folder):
     page = study_page(study, [case], None, "at work", "")
     assert "<script" not in page and "&lt;script" in page and 'http-equiv="refresh"' in page
     assert math.isnan(case.seconds) and shutil.which("sh")
+
+
+NONSENSE = ("{x} {y} {out} strict", "{x} {y} {out} nonsense")
+
+
+def nonsense(folder):
+    """A solver that writes finite nonsense for the second case."""
+    body = "height = -5e8 if os.environ['SWWL_CASE'] == '2' else (x - 0.3)**2 + (y - 0.6)**2"
+    text = SOLVER.replace("open(out", f"{body}\nopen(out").replace(
+        '"height": (x - 0.3)**2 + (y - 0.6)**2', '"height": height'
+    )
+    (folder / "solver.py").write_text(text)
+
+
+def test_answers_outside_what_is_valid_are_failures(folder):
+    nonsense(folder)
+    path = changed(folder, NONSENSE, ("runs = 14", "runs = 8"), ("jobs = 2", "valid = {height = [0, inf]}"))
+    work = Loop(read_study(path))
+    work.run()
+    second = work.cases[1]
+    assert second.status == "failed" and second.reason == "height is -5e+08, outside what is valid, 0 to inf"
+    assert work.facts()["best"]["height"] >= 0
+
+
+def test_answers_that_the_model_doubts_are_named(folder):
+    nonsense(folder)
+    runs = ("first = 8", "first = 40"), ("runs = 14", "runs = 40")
+    work = Loop(read_study(changed(folder, NONSENSE, *runs)))
+    work.run()
+    assert list(work.facts()["doubtful"]) == [2]
+    assert work.facts()["doubtful"][2].startswith("doubtful: height is -5e+08, where the other cases tell")
+    assert (
+        "done, doubtful" in (work.folder / "study.html").read_text()
+        or "out of bounds, doubtful" in (work.folder / "study.html").read_text()
+    )
+    again = read_study(changed(folder, NONSENSE, *runs, ("jobs = 2", "valid = {height = [0, inf]}")))
+    assert Loop(again).cases[1].status == "failed"  # said afterwards

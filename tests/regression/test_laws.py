@@ -338,3 +338,16 @@ def plates_over_a_decade(n):
         mesh = Mesh(points, {"triangle": cells})
         rows.append({"mesh": mesh, "pressure": pressure, "young": young, "max_disp": float(np.abs(moved).max())})
     return pd.DataFrame(rows)
+
+
+def test_a_target_over_a_positive_law_stays_positive():
+    """Its ratio varies little, so that nothing speaks for a logarithm; unsure intervals are bounded all the same."""
+    rng = np.random.default_rng(0)
+    table = make_table(40)
+    table["sag"] = table["force [N]"] / table["young [MPa]"] * (1.0 + 0.3 * table["a"] + 0.03 * rng.normal(size=40))
+    model = RobustGPRegressor(scaled=LAW).fit(table[[*INPUTS, "sag"]], "sag")
+    assert model.target_scales_["sag"].positive and model.target_scales_["sag"].kind == "softplus"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lower = model.predict_interval(NEW[INPUTS], level=1 - 1e-12)[0]
+    assert (lower > 0).all()

@@ -13,6 +13,7 @@ from swwl import SWWL as Swwl
 from swwl import Matern52, RobustGPRegressor, __version__
 from swwl.errors import OutlierWarning
 from swwl.evaluation import scores
+from swwl.fields.words import kept_words
 from swwl.report import make_report, write_report
 from swwl.report.fields import field_sections, gather_fields
 from swwl.report.page import GENERATOR, gather, picture, render, text_columns
@@ -150,6 +151,8 @@ def test_fields_are_drawn_where_meshes_are_found(tmp_path, held_out):
     request = FitRequest(table, tmp_path / "f.swwl", fields=["heat"], kernel=QUICK, rows=rows, n_modes=2)
     (model,) = run(request)
     found = field_sections(gather_fields(model, tmp_path / "f.swwl"))
+    assert found["kept"] == kept_words(model) and found["laws"] == []
+    assert all(len(row) == 9 and row[6] in ("amplitude times shape", "as it is") for row in found["choices"])
     assert len(found["pictures"]) == 3 * held_out and len(found["mode_pictures"]) == held_out
     assert found["nodes"] == (16, 25, 36) and found["ranges"][0][0] == "load"
     text = make_report(model, tmp_path / "f.swwl")

@@ -65,7 +65,7 @@ def test_errors_over_time_are_those_of_the_scores(warm):
     for name in ("T", "u"):
         scores: dict[int, MeshScore] = dict(facts.held_out[name])
         for case, one in _compared(model, facts, name, path).items():
-            assert np.sqrt((one.errors**2).sum()) == pytest.approx(scores[case].rmse, rel=1e-6)
+            assert np.sqrt((one.errors**2).mean()) == pytest.approx(scores[case].rmse, rel=1e-6)
 
 
 def test_without_files_there_are_words(warm, tmp_path):

@@ -160,7 +160,7 @@ def test_values_at_places_are_those_of_the_model(client, folder):
         ({"probe": [[0.1, 0.1, 0.1]]}, "has 3 coordinates, but the mesh has 2"),
         ({"probe": [[]]}, "two or three coordinates are expected"),
         ({"probe": [["x", 1]]}, "must be a finite number"),
-        ({"force_on": ["body*"]}, "no group 'body*'"),
+        ({"force_on": ["pressure:body*"]}, "no group 'body*'"),
     ],
 )
 def test_places_and_groups_that_the_mesh_does_not_have_are_refused(client, asked, words):

@@ -149,7 +149,7 @@ def fit(
             metavar="COLUMN",
             help="Column of levels, such as coarse and fine, or 1 and 2: many cheap rows help a few good ones, where "
             "left-out rows are predicted better; answers are those of the best level: the largest number, or the text "
-            "with the fewest rows.",
+            "with the fewest rows. For one target.",
         ),
     ] = None,
     targets_together: Annotated[
@@ -290,9 +290,13 @@ def _run(out: Output, job: FitJob) -> None:
     about = job.facts()
     nodes, there = about.pop("nodes"), about["meshes_from_cache"]
     if nodes:
+        read, n = about["nodes_known_of"], about["meshes"]
+        some = "" if read == n else f"in all, the {read} that were read "
+        told = f"{read - there} embedded, {there} found in {CACHE_FOLDER}"
+        told += f", the other {n - read} have their embeddings" * (read < n)
         out.say(
-            f"\nmeshes    {about['meshes']} of {nodes['least']:.0f} to {nodes['largest']:.0f} nodes "
-            f"(median {nodes['median']:.0f}); {about['meshes'] - there} embedded, {there} found in {CACHE_FOLDER}"
+            f"\nmeshes    {about['meshes']} {some}of {nodes['least']:.0f} to {nodes['largest']:.0f} nodes "
+            f"(median {nodes['median']:.0f}); {told}"
         )
     for path, facts in reversed(written):
         of, predictions = (" of fields", "predicted") if "fields" in facts else ("", "predictions.csv")

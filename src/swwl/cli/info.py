@@ -12,6 +12,9 @@ from swwl.cli.console import AsJson, AtTime, Output, given_time
 from swwl.cli.show import show_curve_model, show_field_model, show_model
 from swwl.formatting import Record, number
 
+# So many eigenmodes are listed.
+_MOST_MODES = 20
+
 
 def info(
     file: Annotated[
@@ -60,6 +63,12 @@ def _show_mesh(out: Output, file: Path, facts: Record) -> None:
             from swwl.mesh.io.series import said_times
 
             out.say(f"times     {said_times(facts['times'])}")
+        modes = facts.get("modes", [])
+        for k, frequency in enumerate(modes[:_MOST_MODES], 1):
+            out.say(f"mode {k:<4} {frequency:.6g} Hz")
+        if modes:
+            shown = "the fields are those of mode 1; " * ("times" not in facts)
+            out.say(f"modes     {len(modes)} in all: {shown}name one to learn it, {file.name}@mode1 or --time mode1")
     names = "xyz" if facts["kind"] == "mesh" and facts["features"] <= 3 else None
     for k, (low, high) in enumerate(zip(facts["least"], facts["largest"], strict=True)):
         out.say(f"{names[k] if names else f'feature {k}':<10}{number(low)} to {number(high)}")

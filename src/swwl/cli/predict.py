@@ -352,7 +352,8 @@ def predict(
         list[str] | None,
         typer.Option(
             help="Of fields: also the force on a group of faces, as 'body*': of a pressure p, minus the integral of p "
-            "times the normals away from the body; of a vector field, its integral. May be repeated."
+            "times the normals away from the body; of a traction, its integral; of a stress, that of its product with "
+            "the normals out of the part. 'pressure:body*' takes any scalar for a pressure. May be repeated."
         ),
     ] = None,
     whole_field: Annotated[
@@ -400,6 +401,8 @@ def predict(
     FIELD_upper95 and, where the row's mesh has the field, FIELD_true and FIELD_error, but none of its other simulated
     fields; and predictions.csv with the largest value and the mean of every field, and what --probe and --force-on
     request. For one case it writes one file, -o case.vtu.
+    A model of fields over time writes a .pvd file per row with its .vtu files, and predictions.csv, which says whether
+    rows are like the training cases; for one case a file, -o case.pvd. It always needs -o.
     A model of curves writes them in the form they were learned from: wide columns cp_mean_000, …, cp_std_000, …,
     cp_lower95_000, … in one table; otherwise a folder with a .csv file per row, and predictions.csv beside them.
 

@@ -38,6 +38,7 @@ from swwl.regression.estimator import RobustGPRegressor, check_predicts_numbers
 from swwl.regression.together.joint import probability_inside
 from swwl.storage.memory import MemoryLike
 from swwl.tables.inputs import as_rows
+from swwl.tables.laws import full_name
 
 Array = NDArray[np.float64]
 
@@ -687,6 +688,7 @@ def _coverage(pool: Pool, seed: int) -> Coverage | None:
 
 
 def _place(model: RobustGPRegressor, name: str) -> int:
+    name = full_name(name, model.target_names_)
     if name not in model.target_names_:
         raise InputError(f"The model has no target {name!r}; it has {', '.join(model.target_names_)}.")
     return model.target_names_.index(name)

@@ -229,7 +229,8 @@ def with_causes(
             continue
         if kinds[row] != "cannot tell":
             kinds[row] = FRAME
-        elif any(one.kind != "shape" for one in odd):  # sizes, places and large turns need no statistics
+        elif any(one.kind != "shape" for one in odd) or (moved is not None and _is_strange(domain, name, row)):
+            # Sizes, places and large turns need no statistics; small ones do, which about 30 training cases give.
             kinds[row], inside[row], reasons[row] = FRAME, False, FEW_CASES.sub("", reasons[row])
         of_mesh = f"the mesh in {name!r} "
         others = [text for text in reasons[row].split("; ") if text and not text.startswith(of_mesh)]
@@ -238,6 +239,11 @@ def with_causes(
     if any(value is pd.NA for value in domain["inside"]):
         told["inside"] = pd.array(inside, dtype="boolean")
     return {**domain, **told}
+
+
+def _is_strange(domain: Columns, name: str, row: int) -> bool:
+    """Whether a p-value of a mesh is small by itself, and not only as small as few training cases can tell."""
+    return min(float(domain[f"{score} {name}"][row]) for score in SCORES) <= LEVEL
 
 
 def _with_other_layers(

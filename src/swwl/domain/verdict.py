@@ -207,6 +207,11 @@ class Looks(NamedTuple):
         parts = {name: np.repeat(p[:1], n) for name, p in self.parts.items()}
         return Looks(parts, self.words[:1] * n, self.groups[:1] * n)
 
+    def with_groups(self, groups: Sequence[Sequence[str]]) -> Looks:
+        """Return the same with what else is said of the groups of every case."""
+        pairs = zip(self.groups, groups, strict=True)
+        return self._replace(groups=[list(dict.fromkeys([*own, *more])) for own, more in pairs])
+
 
 def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> Looks:
     """Compare the meshes of n new cases with those of the training cases; see :func:`judge`."""
@@ -220,11 +225,16 @@ def look(reference: Reference, factors: Sequence[Factor], rows: Sequence[Represe
         parts |= {f"{score} {name}".strip(): p[:, k] for k, score in enumerate(SCORES)}
         for row, text in enumerate(_differences(cloud, scores, p, name)):
             words[row] += text
+    return Looks(parts, words, unlike_groups(factors, rows, n))
+
+
+def unlike_groups(factors: Sequence[Factor], rows: Sequence[Representation], n: int) -> list[list[str]]:
+    """Return what is said of the named groups and bodies of n new cases, a list for every case; empty for most."""
     groups: list[list[str]] = [[] for _ in range(n)]
     for factor, own in zip(factors, rows, strict=True):
         for row, said in enumerate(factor.unlike(own)):
             groups[row] += [text for text in said if text not in groups[row]]
-    return Looks(parts, words, groups)
+    return groups
 
 
 def judge(

@@ -151,7 +151,13 @@ class BodyEmbedding(SummaryEmbedding):
             # A mesh without a group of bodies has none of them.
             self.used_ = np.asarray((counts >= 0).all(axis=0) if self.form == "numbers" else (counts > 0).any(axis=0))
             if not self.used_.any():
-                raise InputError(f"No group is in all meshes: {', '.join(map(str, self.groups))}.")
+                number = int((counts < 0).sum(axis=1).argmax())
+                lacks = ", ".join(repr(name) for name, n in zip(self.groups, counts[number], strict=True) if n < 0)
+                error = InputError(
+                    f"has no group {lacks}, and none of {', '.join(map(str, self.groups))} is in all meshes: name them "
+                    "alike in all, or fit without them, to numbers with groups=False (--no-groups)."
+                )
+                raise error.of_item(number, f"Graph {number}", continues=True)
             self.counts_ = np.column_stack([counts.min(axis=0), counts.max(axis=0)]).clip(0)
         ways[:, ~self.joined_] = 0.0
         for number, mesh in enumerate(meshes):

@@ -187,7 +187,11 @@ def load(item: Entry, recipe: Recipe) -> Graph | Cloud:
         error = InputError(f"has {graph.n_features} features per node, but fit saw {recipe.n_features}.")
         if isinstance(graph, Cloud) and recipe.measure != "edges":  # coordinates, with normals of skins
             here, there = ("in space", "in the plane")[:: 1 if graph.n_features > recipe.n_features else -1]
-            error = InputError(f"is {here}, but the meshes of the fit were {there}.")
+            error = InputError(
+                f"is {here}, but the meshes of the fit were {there}: give a mesh like those of the fit. (Results of "
+                "CalculiX hold shells and plane elements as solids; with OUTPUT=2D on *NODE FILE and *EL FILE they are "
+                "the mesh of the input file.)"
+            )
         raise error.of_item(item.number, _title(item, graph), continues=True)
     return graph
 

@@ -329,7 +329,7 @@ def fold_error(data: FieldData, coded: Coded, inputs: ModeKernel, gps: Sequence[
             truth = data.given(row)[nodes]
             if np.isfinite(truth).any():
                 values = np.exp(data.size(row).mean) * coded.warp.inverse(coded.field_at(data, row, modes, a))
-                scores.append(mesh_score(truth, data.finished(row, nodes, values)))
+                scores.append(mesh_score(truth, data.finished(row, nodes, values), times=data.kind.times))
     return pooled(scores).rrmse
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -17,10 +18,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import typical_in, warn_about_cases
+from swwl.domain.verdict import unlike_groups
 from swwl.errors import GPWarning
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
-from swwl.fields.kernels import field_kernels, mesh_column
+from swwl.fields.kernels import field_kernels, mesh_column, missing_groups
 from swwl.fields.model import FieldCases, Fields, Found, MeshNodes, Number
 from swwl.fields.numbers import Line
 from swwl.fields.sizes import CaseSizes, SizeModel, SizeTask, fit_sizes_over, left_out_sizes, worth_a_model
@@ -29,6 +31,7 @@ from swwl.fields.training import TableMeshes, Training, check_options, learned_m
 from swwl.formatting import NotebookTable, html_table, percent
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor, Product
+from swwl.kernels.bodies import GroupMeasures
 from swwl.kernels.shared import fit_kernels, represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import thin_layer
@@ -154,6 +157,8 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         self.n_jobs = n_jobs
         self.scaled = scaled
 
+    n_times = 1  # at how many times fields are given, side by side; see TransientRegressor
+
     def fit(
         self,
         X: Table,
@@ -220,8 +225,14 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         geometry = replace(geometry, describer=geometry.describer.restricted(used))
         if not any(model.amplitude or model.power for model in models.values()):
             sizes = None
+        told = [*geometry.describer.groups, *(geometry.describer.pair or ())]
+        seeing = [*(one.member.kernel for one in models.values()), *([] if sizes is None else sizes.kernels())]
+        groups = missing_groups(told, seeing, self.mesh_column_, self.n_jobs)
+        fit_kernels(groups, partial(column, table), None, memory)
         self._adopt(
-            FittedFields(self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes, judged)
+            FittedFields(
+                self.mesh_column_, table.shape[1], geometry, models, choices, scores, {}, sizes, judged, groups
+            )
         )
         return self
 
@@ -253,7 +264,8 @@ class FieldRegressor(NotebookTable, BaseEstimator):
     def _adopt(self, fitted: FittedFields) -> None:
         """Take over what was fitted, and say what it is."""
         self.mesh_column_, self.n_features_in_, self._geometry = fitted[:3]
-        self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_ = fitted[3:]
+        self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_ = fitted[3:9]
+        self._groups = fitted.groups
         self.sizes_ = None if self._sizes is None else self._sizes.numbers
         self.field_names_ = list(self.models_)
         self.target_names_ = list(self.models_)
@@ -308,16 +320,26 @@ class FieldRegressor(NotebookTable, BaseEstimator):
         meshes.each_learned(self._geometry.check)
         seen = self._sharing(table, meshes)
         kernels = [one.member.kernel for one in models]
-        others = [] if self.sizes_ is None else self.sizes_.stack_.kernels()  # they share embeddings
-        rows = represent_columns([*kernels, *others], partial(column, seen), None, memory)
-        rows, of_others = rows[: len(kernels)], rows[len(kernels) :]
+        others = [] if self._sizes is None else self._sizes.kernels()  # they share embeddings
+        groups = self.seeing_groups()
+        rows = represent_columns([*kernels, *others, *groups], partial(column, seen), None, memory)
+        rows, of_others, of_groups = (
+            rows[start:stop] for start, stop in pairwise(np.cumsum([0, *map(len, (kernels, others, groups))]))
+        )
         sizes = [one.sizes(one.member.new_blocks(own)[0], len(table)) for one, own in zip(models, rows, strict=True)]
         given = self._sharing(table, meshes, as_given=True)
         own_sizes = {}
         if self.sizes_ is not None:
             stack = self.sizes_.stack_
             own_sizes = self.sizes_of(stack.predict(stack.represented(of_others, seen)), table)
-        return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_), own_sizes)
+        said = unlike_groups([one for kernel in groups for one in kernel.factors], sum(of_groups, []), len(table))
+        return FieldCases(models, rows, sizes, given, found, typical_in(self.metadata_), own_sizes, said)
+
+    def seeing_groups(self) -> list[Product]:
+        """Return what compares named groups of meshes beside the kernels of the fields."""
+        every = [*([] if self._sizes is None else self._sizes.kernels()), *self._groups]
+        factors = [[factor for factor in kernel.factors if isinstance(factor, GroupMeasures)] for kernel in every]
+        return [Product(*own) for own in factors if own]
 
     def sizes_of(self, found: Prediction, table: pd.DataFrame) -> dict[str, CaseSizes]:
         """Return how large the fields of the rows of a table are, by name, as :attr:`sizes_` predicts them."""
@@ -598,7 +620,7 @@ class FieldRegressor(NotebookTable, BaseEstimator):
     def get_state(self) -> FieldRegressorState:
         """Return what the fitted model is made of, for a model file."""
         check_is_fitted(self, "models_")
-        known = (self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_)
+        known = (self.models_, self._choices, self._scores, self.metadata_, self._sizes, self.laws_, self._groups)
         fitted = FittedFields(self.mesh_column_, self.n_features_in_, self._geometry, *known)
         return field_state(self.get_params(deep=False), fitted)
 

@@ -104,7 +104,8 @@ def judge_numbers(
             if not known.any():
                 continue
             for name, judged in found.items():
-                true, some = (numbers_of(name, part[:, known], shares[known]) for part in (truth[None], drawn))
+                parts = (part[:, known] for part in (truth[None], drawn))
+                true, some = (numbers_of(name, part, shares[known], data.kind.times) for part in parts)
                 judged.append((true[0], some.mean(axis=0), some.std(axis=0)))
     return {name: NumberErrors.of(*map(np.array, zip(*judged, strict=True))) for name, judged in found.items()}
 
@@ -277,7 +278,7 @@ def _leave_out(
     for row, (nodes, y, variance, places) in sorted(rows.items()):
         size, truth, free = data.size(row), data.given(row)[nodes], ~data.held[row][nodes]
         sd = with_amplitude(warp, y, np.sqrt(variance + truncation[places]), size.std)
-        times = multiplier(warp, y, size, power)
+        times = multiplier(warp, y, size, power, data.kind.times)
         if data.cells is not None:
             cells, lost = data.cells[row], lost_on_cells(data.cells)
             errors.append(np.abs(cells.truth - cells.of_nodes(times * warp.inverse(y))))
@@ -299,7 +300,7 @@ def _stretched(data: FieldData, warp: Warp, rows: dict[int, _Row]) -> tuple[floa
 
     Not at all, where that would make whole fields clearly worse, or largest sizes no better.
     """
-    allowed = data.sizes is not None and (data.limits[0] >= 0 or data.kind.components > 1)
+    allowed = data.sizes is not None and (data.limits[0] >= 0 or data.kind.components > data.kind.times)
     found = {power: _stretched_scores(data, warp, rows, power) for power in ((0.0, *POWERS) if allowed else (0.0,))}
     totals = {power: pooled(scores) for power, scores in found.items()}
     plain = totals[0.0]
@@ -318,11 +319,12 @@ def _stretched_scores(data: FieldData, warp: Warp, rows: dict[int, _Row], power:
     for row, (nodes, y, _, _) in sorted(rows.items()):
         truth = data.given(row)[nodes]
         if np.isfinite(truth).any():
-            values = multiplier(warp, y, data.size(row), power) * warp.inverse(y)
+            times = data.kind.times
+            values = multiplier(warp, y, data.size(row), power, times) * warp.inverse(y)
             values = data.finished(row, nodes, values)
             if data.cells is not None:
                 truth, values = data.cells[row].truth, data.cells[row].of_nodes(values)
-            scores.append(mesh_score(truth, values, name=str(row)))
+            scores.append(mesh_score(truth, values, name=str(row), times=times))
     return scores
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ from swwl.errors import InputError, located
 from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor, Product
+from swwl.kernels.bodies import GroupMeasures
 from swwl.kernels.elliptic import Elliptic
 from swwl.mesh.io import as_mesh, prepared
 from swwl.mesh.mesh import Mesh
@@ -257,3 +259,15 @@ def field_kernels(table: pd.DataFrame, mesh: str, model: FieldRegressor, geometr
     if not geometry.describer.around:  # descriptors are compared on the first kernel
         found = dict(sorted(found.items(), key=lambda one: one[0] != "named groups"))
     return walls | found
+
+
+def missing_groups(names: Sequence[str], kernels: Iterable[Product], mesh: str, n_jobs: int | None) -> list[Product]:
+    """Return a kernel to fit on groups that tell the nodes of meshes, so that new meshes are compared in them.
+
+    None where one of the given kernels compares all of them already.
+    """
+    factors = [factor for kernel in kernels for factor in kernel.factors if isinstance(factor, GroupMeasures)]
+    wanted = dict.fromkeys(names)
+    if not wanted or any(wanted.keys() <= set(factor.groups) for factor in factors):
+        return []
+    return [Product(GroupMeasures(mesh, groups=list(wanted), n_jobs=n_jobs))]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
-from swwl.domain.verdict import Reference, Representation, look, make_reference, number_columns, verdicts
+from swwl.domain.verdict import GROUPS, Reference, Representation, look, make_reference, number_columns, verdicts
 from swwl.errors import InputError, MeshWarning
 from swwl.fields.geometry.descriptors import Recipe
 from swwl.fields.modes import FieldModes, SmoothBasis, chunks
@@ -33,6 +33,7 @@ from swwl.fields.numbers import (
     check_name,
     derived_number,
     holding_cells,
+    is_single,
     missing_notes,
     numbers_of,
 )
@@ -217,7 +218,7 @@ class FieldModel:
         """Return what is said of the field at all nodes of a case."""
         nodes, mean, std, size, wide = case.field
         y, sd = self.at_nodes(nodes, mean, std, size.std)
-        return NodeAnswer(self, y, wide * sd, multiplier(self.warp, y, size, self.power), self.held_at(case.mesh))
+        return NodeAnswer(self, y, wide * sd, self._times(y, size), self.held_at(case.mesh))
 
     def held_at(self, mesh: Mesh) -> Array:
         """Return the values that are known beforehand, on named groups, (n, c); NaN elsewhere."""
@@ -265,7 +266,10 @@ class FieldModel:
             grown = np.exp(self.factor * case.size.std * rng.standard_normal(n_samples))
             drawn = drawn * grown[:, None, None]
         y = self.at_nodes(case.nodes, case.mean, case.std)[0] if self.power else np.zeros((drawn.shape[1], 1))
-        return np.where(np.isnan(held), multiplier(self.warp, y, case.size, self.power) * drawn, held)
+        return np.where(np.isnan(held), self._times(y, case.size) * drawn, held)
+
+    def _times(self, y: Array, size: OneSize) -> Array:
+        return multiplier(self.warp, y, size, self.power, self.kind.times)
 
     def bounds(self, y: Array, half: Array) -> tuple[Array, Array]:
         """Return the bounds of intervals of so many standardized values to both sides, of the shape of ``y``."""
@@ -328,7 +332,7 @@ class FieldModel:
         if isinstance(name, LinearNumber) and name.pointwise:
             return {key: drawn[:, j] for j, key in enumerate(("mean", "std", "lower", "upper"))}
         errors = self.numbers.get(name.learned(self.numbers) if isinstance(name, ForceOn) else str(name))
-        if errors is not None and len(drawn):
+        if errors is not None and len(drawn) and errors.scores.shape[1] == drawn[0, 0].size:
             found = errors.interval(drawn.reshape(*drawn.shape[:2], -1), level)
             mean, std, *ends = [part[:, 0] if drawn.ndim == 2 else part for part in found]
         else:
@@ -336,7 +340,14 @@ class FieldModel:
             ends = list(np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1) if len(drawn) else [mean] * 2)
         wide = wide.reshape(-1, *[1] * (mean.ndim - 1))
         lower, upper = (np.where(wide > 1, mean + wide * (end - mean), end) for end in ends)
+        mean, lower, upper = (np.clip(part, *self._limits_of(name)) for part in (mean, lower, upper))
         return {"mean": mean, "std": wide * std, "lower": lower, "upper": upper}
+
+    def _limits_of(self, name: Number) -> tuple[float, float]:
+        """Return what a derived number keeps for certain: what the field keeps, and that sizes are not negative."""
+        if name in ("largest", "mean_size"):
+            return 0.0, np.inf
+        return (self.warp.least, self.warp.most) if name in ("max", "min", "mean") else (-np.inf, np.inf)
 
 
 class OneField(NamedTuple):
@@ -370,7 +381,7 @@ class NodeAnswer:
     model : FieldModel
     y, sd : ndarray of shape (n, c)
         Standardized, before calibration.
-    factor : ndarray of shape (n, 1)
+    factor : ndarray of shape (n, 1) or (n, c)
         What values are multiplied by.
     held : ndarray of shape (n, c)
         What is known beforehand; NaN elsewhere.
@@ -414,12 +425,12 @@ def with_amplitude(warp: Warp, y: Array, sd: Array, unsure: float) -> Array:
     return np.sqrt(sd**2 + (unsure * warp.relative(y)) ** 2) if unsure > 0 else sd
 
 
-def multiplier(warp: Warp, y: Array, size: OneSize, power: float) -> Array:
-    """Return what values of a standardized field (n, c) are multiplied by, (n, 1)."""
+def multiplier(warp: Warp, y: Array, size: OneSize, power: float, times: int = 1) -> Array:
+    """Return what values of a standardized field (n, c) are multiplied by, (n, 1), or (n, c) at several times."""
     amplitude = np.exp(size.mean)
     if not power:
         return np.full((len(y), 1), amplitude)
-    return np.asarray(amplitude * stretch(amplitude * warp.inverse(y), float(np.exp(size.largest)), power))
+    return np.asarray(amplitude * stretch(amplitude * warp.inverse(y), float(np.exp(size.largest)), power, times))
 
 
 class RowMeshes(Protocol):
@@ -455,6 +466,9 @@ class FieldCases:
         What is typical of the training meshes of a column, as far as it is known.
     case_sizes : mapping of str to CaseSizes
         How large the fields of the rows are as a whole, of those models that are told.
+    groups : sequence of list of str
+        What is said of the groups of every row that are elsewhere than in training meshes, beside what the kernels of
+        the fields say; empty where nothing else knows groups.
     """
 
     models: list[FieldModel]
@@ -464,6 +478,7 @@ class FieldCases:
     meshes: RowMeshes
     typical: Mapping[str, object] = field(default_factory=dict)
     case_sizes: Mapping[str, CaseSizes] = field(default_factory=dict)
+    groups: Sequence[list[str]] = ()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -623,7 +638,7 @@ class FieldCases:
 
     def _largest(self, model: FieldModel, number: Number, level: float, wide: Array) -> dict[str, Array] | None:
         """Return the largest size of fields that are stretched to it; None for other numbers and fields."""
-        positive = model.warp.least >= 0 and model.kind.components == 1
+        positive = model.warp.least >= 0 and (model.kind.components == 1 or model.kind.single)
         if not model.power or not (number == "largest" or (number == "max" and positive)):
             return None
         sizes = self._case_sizes[model.kind.name]
@@ -636,25 +651,31 @@ class FieldCases:
         """Whether the rows are like the training cases; see :meth:`swwl.FieldRegressor.domain`."""
         if not len(self):
             raise InputError("There are no rows to compare with the training cases.")
-        found = []
+        found, groups = [], list(self.groups) or [[] for _ in range(len(self))]
         for model, own, (_, std) in zip(self.models, self.rows, self.sizes, strict=True):
             if model.reference is not None:
                 factors = model.member.kernel.factors
-                looks = look(model.reference, factors, own, len(self))
+                looks = look(model.reference, factors, own, len(self)).with_groups(groups)
                 found.append(pd.DataFrame(verdicts(model.reference, looks, std, number_columns(factors, own))))
-        if found:
-            worst = np.argmin([part["score"] for part in found], axis=0)
+        if found:  # of several fields that which puts a case outside, if one does
+            ranks = [np.where(part["inside"].fillna(True), 1.0, 0.0) for part in found]
+            scores = [part["score"] + rank for part, rank in zip(found, ranks, strict=True)]
+            worst = np.argmin(scores, axis=0)
             table = pd.concat(found, ignore_index=True).iloc[worst * len(self) + np.arange(len(self))]
             table = table.set_axis(self.table.index)
         else:
             unknown = {"score": np.nan, "inside": pd.NA, "kind": "cannot tell", "why": "all fields are constant"}
             unknown |= {"outside": "", "far": False, "tail": 1.0}
             table = pd.DataFrame(unknown, self.table.index).astype({"inside": "boolean"})
+            elsewhere = [bool(said) for said in groups]
+            table.loc[elsewhere, "inside"], table.loc[elsewhere, "kind"] = False, GROUPS
+            table["why"] = ["; ".join(said) or why for said, why in zip(groups, table["why"], strict=True)]
         pairs = zip(self.models, self.sizes, strict=True)
         wide = {model.kind.name: model.widening(std) > 1 for model, (_, std) in pairs}
         n_train = max((one.reference.n_cases for one in self.models if one.reference is not None), default=0)
         named = with_causes(listed_columns(table), n_train, listed_columns(self.table), self.typical)
-        table = table.assign(**{key: named[key] for key in ("inside", "kind", "why", "far")})
+        told = {key: named[key] for key in ("kind", "why", "far")}
+        table = table.assign(**told, inside=pd.Series(named["inside"], table.index, table["inside"].dtype))
         return table.assign(widened=[", ".join(n for n, w in wide.items() if w[row]) for row in range(len(self))])
 
     def notes(self) -> list[str]:
@@ -745,10 +766,11 @@ def _number_of(
     kind = model.kind
     if not isinstance(number, LinearNumber):
         if kind.on_cells and number != "force":
-            return _of_cells(case, number, kind.name, kind.shaped(case.mesh, samples()))
-        return derived_number(number, *_asked(case, number, kind.name, kind.flattened(samples())))
+            return _of_cells(case, number, kind, kind.shaped(case.mesh, samples()))
+        return derived_number(number, *_asked(case, number, kind.name, kind.flattened(samples())), kind.times)
     try:
-        weights = number.weights(case.mesh, kind.components, case.nodes.copies is not None)
+        known = number.for_field(kind.name, kind.components) if isinstance(number, ForceOn) else number
+        weights = known.weights(case.mesh, kind.components, case.nodes.copies is not None)
     except InputError as error:
         return error
     if kind.on_cells and number.pointwise:
@@ -757,18 +779,18 @@ def _number_of(
     return values[:, 0] if values.shape[1] == 1 else values
 
 
-def _of_cells(case: Case, number: Number, name: str, drawn: Array) -> Array:
+def _of_cells(case: Case, number: Number, kind: FieldKind, drawn: Array) -> Array:
     """Return a number with a name, or a function, of samples of a field of cells, (S, m) or (S, m, c)."""
     mesh, layer = case.mesh, thin_layer(case.mesh) if case.nodes.copies is not None else None
     if callable(number):
         given = (mesh.points, mesh.cells, mesh.fields, mesh.name)
-        meshes = (trusted_mesh(*given, {**mesh.cell_fields, name: one}, mesh.groups) for one in drawn)
+        meshes = (trusted_mesh(*given, {**mesh.cell_fields, kind.name: one}, mesh.groups) for one in drawn)
         return np.array([np.asarray(number(one), dtype=float) for one in meshes])
     check_name(number)
     if layer is not None:
         mesh, drawn = flattened(mesh), drawn[:, layer.rows]
-    found = numbers_of(str(number), drawn if drawn.ndim == 3 else drawn[:, :, None], cell_shares(mesh))
-    return found[:, 0] if number in ("largest", "mean_size") or drawn.ndim == 2 else found
+    found = numbers_of(str(number), drawn if drawn.ndim == 3 else drawn[:, :, None], cell_shares(mesh), kind.times)
+    return found[:, 0] if is_single(str(number), drawn, kind.times) else found
 
 
 def _of_whole_field(std: Array) -> Prediction:

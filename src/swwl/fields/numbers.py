@@ -33,10 +33,11 @@ from swwl.storage.checks import Shape
 
 Array = NDArray[np.float64]
 NAMES = ("max", "min", "mean", "integral", "force", "largest", "mean_size")
+_OVER_TIME = ("max", "min", "mean", "largest", "mean_size")
 
 
 def derived_number(
-    what: str | Callable[[Mesh], ArrayLike] | LinearNumber, mesh: Mesh, name: str, samples: Array
+    what: str | Callable[[Mesh], ArrayLike] | LinearNumber, mesh: Mesh, name: str, samples: Array, times: int = 1
 ) -> Array:
     r"""Return one number, or a few, of every sample of a field.
 
@@ -51,6 +52,8 @@ def derived_number(
     name : str
         Of the field.
     samples : ndarray of shape (n_samples, n) or (n_samples, n, c)
+    times : int
+        At how many times components are given, side by side: extremes and means are over nodes and times.
 
     Returns
     -------
@@ -73,9 +76,14 @@ def derived_number(
     shares = lumped_measures(mesh.points, mesh.cells)[:, None]
     if what == "force":
         shares = np.hstack([shares, normal_shares(mesh)])
-    found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares)
+    found = numbers_of(what, samples if samples.ndim == 3 else samples[:, :, None], shares, times)
+    return found[:, 0] if is_single(what, samples, times) else found
+
+
+def is_single(what: str, samples: Array, times: int = 1) -> bool:
+    """Whether a number is one of every sample, and not one for each component or direction; of nodes or cells."""
     single = what in ("largest", "mean_size") or (what != "force" and samples.ndim == 2)
-    return found[:, 0] if single else found
+    return single or (what in _OVER_TIME and samples.shape[2:] == (times,))
 
 
 def check_name(what: object) -> None:
@@ -129,7 +137,7 @@ def node_shares(mesh: Mesh) -> Array:
         return cells
 
 
-def numbers_of(what: str, samples: Array, shares: Array) -> Array:
+def numbers_of(what: str, samples: Array, shares: Array, times: int = 1) -> Array:
     """Return a number of every sample of a field, or one for each component or direction, (n_samples, k).
 
     Parameters
@@ -139,12 +147,19 @@ def numbers_of(what: str, samples: Array, shares: Array) -> Array:
     samples : ndarray of shape (n_samples, n, c)
     shares : ndarray of shape (n, 1) or (n, 1 + d)
         Of :func:`node_shares`.
+    times : int
+        At how many times components are given, side by side.
 
     Examples
     --------
     >>> numbers_of("largest", np.array([[[3.0, 4.0], [0.0, 1.0]]]), np.ones((2, 1))).tolist()
     [[5.0]]
+    >>> numbers_of("largest", np.array([[[3.0, 4.0], [0.0, 1.0]]]), np.ones((2, 1)), times=2).tolist()
+    [[4.0]]
     """
+    if times > 1 and what in _OVER_TIME:
+        samples = samples.reshape(len(samples), samples.shape[1] * times, -1)
+        shares = np.repeat(shares, times, axis=0)
     if what in ("max", "min"):
         return np.asarray(getattr(samples, what)(axis=1))
     if what == "largest":
@@ -165,7 +180,10 @@ _SURFACE_SLACK = 0.5
 
 
 class NodalWeights(NamedTuple):
-    """A few weighted sums of nodal values: the nodes (q,) that count, and what each counts in k sums, (q, k)."""
+    """A few weighted sums of nodal values: the nodes (q,) that count, and what each counts in k sums, (q, k).
+
+    Or what each component at each of them counts, (q, c, k), where components are summed, too.
+    """
 
     nodes: NDArray[np.intp]
     matrix: Array
@@ -182,6 +200,8 @@ class NodalWeights(NamedTuple):
         >>> NodalWeights(np.array([0, 2]), np.array([[0.5], [0.5]])).of(np.array([[1.0, 7.0, 3.0]])).tolist()
         [[2.0]]
         """
+        if self.matrix.ndim == 3:
+            return np.asarray(np.einsum("sqc,qck->sk", values[:, self.nodes], self.matrix, optimize=True))
         if values.ndim == 2 or values.shape[2] == 1:
             return np.asarray(values.reshape(values.shape[:2])[:, self.nodes] @ self.matrix)
         found = np.einsum("sqc,qk->skc", values[:, self.nodes], self.matrix, optimize=True)
@@ -190,7 +210,7 @@ class NodalWeights(NamedTuple):
     def within(self, nodes: NDArray[np.intp], known: NDArray[np.bool_]) -> NodalWeights:
         """Return the weights of values at some nodes alone, sorted, (p,); those that are not known count nothing."""
         places = np.searchsorted(nodes, self.nodes)
-        return NodalWeights(places, self.matrix * known[places, None])
+        return NodalWeights(places, self.matrix * known[places].reshape(-1, *[1] * (self.matrix.ndim - 1)))
 
     def some(self, most: int, seed: int) -> NodalWeights:
         """Return the weights of at most so many nodes, which count for the others."""
@@ -333,13 +353,17 @@ class ForceOn(LinearNumber):
     r"""The force of a field on a named group of faces; in the plane, per unit of depth.
 
     Of a pressure p it is :math:`-\int p\, n`, with normals n that point away from the body: from the group into the
-    cells of a mesh around a body, and out of a surface or a contour. Of a field of several components, a traction, it
-    is the integral of the field itself.
+    cells of a mesh around a body, and out of a surface or a contour. Of a traction, a vector, it is the integral of the
+    field itself. Of a stress it is :math:`\int \sigma n` with normals out of the mesh, what acts on a part from
+    outside: the load on a loaded end, the reaction on a held one. Components of a stress are xx, yy, zz, xy, yz, zx, as
+    CalculiX and VTK order them; in the plane xx, yy, xy or xx, yy, zz, xy.
 
     Attributes
     ----------
     pattern : str
         Name of the group, or a pattern such as ``"body*"``; several stand between ``|``.
+    of : {"pressure", "traction", "stress"}, optional
+        What the field is; told by its name and its number of components if omitted, see :meth:`for_field`.
 
     Examples
     --------
@@ -350,17 +374,61 @@ class ForceOn(LinearNumber):
     """
 
     pattern: str
+    of: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.of is not None and self.of not in _KINDS_OF_FORCES:
+            raise InputError(f"of is {self.of!r}, but one of {', '.join(_KINDS_OF_FORCES)} is expected.")
+
+    @classmethod
+    def of_text(cls, text: str) -> ForceOn:
+        """Read the name of a group, or what the field is and the name: "pressure:body*".
+
+        Examples
+        --------
+        >>> ForceOn.of_text("body*"), ForceOn.of_text("stress:end")
+        (ForceOn(pattern='body*', of=None), ForceOn(pattern='end', of='stress'))
+        """
+        kind, colon, pattern = text.partition(":")
+        return cls(pattern, kind) if colon and kind in _KINDS_OF_FORCES else cls(text)
 
     @property
     def words(self) -> str:
         """What it is, for people."""
         return _FORCE_ON + self.pattern
 
+    def for_field(self, name: str, components: int) -> ForceOn:
+        """Return the same that says what a field is; refuse a field that is neither pressure, traction nor stress.
+
+        Examples
+        --------
+        >>> ForceOn("end").for_field("STRESS", 6).of, ForceOn("body").for_field("p", 1).of
+        ('stress', 'pressure')
+        >>> ForceOn("end").for_field("MISES", 1)
+        Traceback (most recent call last):
+        ...
+        swwl.errors.InputError: force on end: MISES is an equivalent stress, which has no direction; forces are \
+those of a pressure, a traction (a vector) or a stress with all of its components.
+        """
+        if self.of is not None:
+            fits = {"pressure": components == 1, "traction": 1 < components <= 3, "stress": components > 1}[self.of]
+            if not fits:
+                has = f"{components} component{'s' * (components > 1)}"
+                raise InputError(f"{self.words}: {name} has {has}, which is no {self.of}.")
+            return self
+        known = force_kind(name, components)
+        if known in _KINDS_OF_FORCES:
+            return ForceOn(self.pattern, known)
+        raise InputError(
+            f"{self.words}: {name} {known}; forces are those of a pressure, a traction (a vector) or a stress with all "
+            "of its components."
+        )
+
     def weights(self, mesh: Mesh, components: int = 1, plane: bool = False) -> NodalWeights:
         """Return what every node counts."""
         if plane and thin_layer(mesh) is not None:
             return _lifted(mesh, self.weights(flattened(mesh), components))
-        return _force_weights(mesh, self.pattern, skin(mesh) if mesh.groups else None, components)
+        return _force_weights(mesh, self.pattern, skin(mesh) if mesh.groups else None, components, self.of)
 
     def learned(self, names: Iterable[str]) -> str:
         """Return the words of the force on the same groups, given the names of all numbers whose errors are known.
@@ -376,6 +444,44 @@ class ForceOn(LinearNumber):
 
 
 _FORCE_ON = "force on "
+_KINDS_OF_FORCES = ("pressure", "traction", "stress")
+_PRESSURE = re.compile(r"press|(?:^|_)c?_?p(?:$|_|rgh)")
+_STRESS = re.compile(r"stress|sigma|cauchy|^s$")
+_EQUIVALENT = re.compile(r"mises|tresca|equiv|s_?eqv?$|peeq|principal")
+_MOVEMENT = re.compile(r"disp|velo|^[uv]$|motion|accel")
+# Places of xx, yy, zz, xy, yz, zx among the components of a stress, by dimension and how many there are.
+_TENSORS = {
+    (2, 3): ((0, 2), (2, 1)),
+    (2, 4): ((0, 3), (3, 1)),
+    (2, 6): ((0, 3), (3, 1)),
+    (3, 6): ((0, 3, 5), (3, 1, 4), (5, 4, 2)),
+}
+
+
+def force_kind(name: str, components: int) -> str:
+    """Say whether a field is a "pressure", "traction" or "stress", by its name, or in words why it is none of them.
+
+    Examples
+    --------
+    >>> force_kind("p_rgh", 1), force_kind("wallShearStress", 3), force_kind("STRESS", 6)
+    ('pressure', 'traction', 'stress')
+    >>> force_kind("DISP", 3)
+    'is a displacement or another movement'
+    """
+    low = name.lower()
+    if _MOVEMENT.search(low):
+        return "is a displacement or another movement"
+    if components == 1:
+        if _EQUIVALENT.search(low):
+            return "is an equivalent stress, which has no direction"
+        if _PRESSURE.search(low):
+            return "pressure"
+        return "is not named like a pressure (to take it for one, write pressure:GROUP)"
+    if components <= 3:
+        return "stress" if _STRESS.search(low) and "shear" not in low and components == 3 else "traction"
+    return "stress" if _STRESS.search(low) else f"has {components} components and is not named like a stress"
+
+
 # More groups than these, such as one for every cell of a grid, are nobody's walls.
 _MOST_GROUPS = 40
 
@@ -389,7 +495,9 @@ def is_number_name(name: str) -> bool:
     return name in NAMES or name.startswith(_FORCE_ON)
 
 
-def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[str, NodalWeights]:
+def group_forces(
+    mesh: Mesh, components: int, most: int, seed: int = 0, of: str | None = None
+) -> dict[str, NodalWeights]:
     """Return the weights of forces on groups of faces, by their words, whose errors are learned of left-out meshes.
 
     On every group, on all whose names begin with the same word, and on all together.
@@ -402,6 +510,8 @@ def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[
     most : int
         Of more nodes than these some are drawn, and count more.
     seed : int
+    of : str, optional
+        What the field is, see :class:`ForceOn`.
 
     Examples
     --------
@@ -421,7 +531,7 @@ def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[
     families: dict[str, list[str]] = {}
     for name in names:
         try:
-            found[_FORCE_ON + name] = _force_weights(mesh, name, whole, components)
+            found[_FORCE_ON + name] = _force_weights(mesh, name, whole, components, of)
         except InputError:  # cells inside, above all
             continue
         families.setdefault(re.split(r"[\W\d_]", name)[0], []).append(name)
@@ -429,18 +539,40 @@ def group_forces(mesh: Mesh, components: int, most: int, seed: int = 0) -> dict[
     for own in [*families.values(), alone]:
         words = "|".join(sorted(own))
         if len(own) > 1 and _FORCE_ON + words not in found:
-            found[_FORCE_ON + words] = _force_weights(mesh, words, whole, components)
+            found[_FORCE_ON + words] = _force_weights(mesh, words, whole, components, of)
     return {words: weights.some(most, seed) for words, weights in found.items()}
 
 
-def _force_weights(mesh: Mesh, pattern: str, whole: Skin | None, components: int) -> NodalWeights:
+def _force_weights(
+    mesh: Mesh, pattern: str, whole: Skin | None, components: int, of: str | None = None
+) -> NodalWeights:
     """Return what nodes count in the force on groups, given the skin of the mesh."""
     pieces, normals = _group_skin(mesh, pattern, whole)
-    shares = -normals if components == 1 else np.linalg.norm(normals, axis=1)[:, None]
+    of = of or ("pressure" if components == 1 else "traction")
+    if of == "stress" and components != mesh.dimension:  # of as many components as directions it is a traction
+        return _stress_weights(mesh, pieces, normals, components)
+    shares = -normals if of == "pressure" else np.linalg.norm(normals, axis=1)[:, None]
     nodes, place = np.unique(pieces, return_inverse=True)
     k = pieces.shape[1]
     sums = [np.bincount(place.ravel(), np.repeat(share / k, k), len(nodes)) for share in shares.T]
     return NodalWeights(nodes.astype(np.intp), np.column_stack(sums))
+
+
+def _stress_weights(mesh: Mesh, pieces: NDArray[np.int32], normals: Array, components: int) -> NodalWeights:
+    """Return what the components of a symmetric tensor at nodes count in the integral of its product with normals."""
+    d = mesh.dimension
+    if (d, components) not in _TENSORS:
+        raise InputError(f"a stress of {components} components is not known in {d} dimensions")
+    around = max(map(cell_dimension, top_cells(mesh.cells))) == d
+    nodes, place = np.unique(pieces, return_inverse=True)
+    k = pieces.shape[1]
+    out = -normals if around else normals
+    sums = [np.bincount(place.ravel(), np.repeat(share / k, k), len(nodes)) for share in out.T]
+    matrix = np.zeros((len(nodes), components, d))
+    for i, row in enumerate(_TENSORS[d, components]):
+        for j, component in enumerate(row):
+            matrix[:, component, i] += sums[j]
+    return NodalWeights(nodes.astype(np.intp), matrix)
 
 
 def _coordinates(point: Sequence[float]) -> tuple[float, ...]:
@@ -486,7 +618,7 @@ def _lifted(mesh: Mesh, weights: NodalWeights) -> NodalWeights:
     nodes = np.flatnonzero(np.isin(layer.number, weights.nodes))
     own = layer.number[nodes]
     shares = weights.matrix[np.searchsorted(weights.nodes, own)]
-    return NodalWeights(nodes, shares / np.bincount(layer.number)[own][:, None])
+    return NodalWeights(nodes, shares / np.bincount(layer.number)[own].reshape(-1, *[1] * (shares.ndim - 1)))
 
 
 def _group_skin(mesh: Mesh, pattern: str, whole: Skin | None) -> tuple[NDArray[np.int32], Array]:
@@ -533,7 +665,7 @@ def _among(pieces: NDArray[np.int32], faces: Sequence[NDArray[np.int32]], n: int
 
 
 def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
-    """Say in a line each which numbers some of n cases lack, and why; refuse those that all of them lack.
+    """Say in a line each which numbers some of n cases lack, and why; refuse them where no case has any of them.
 
     Parameters
     ----------
@@ -547,13 +679,17 @@ def missing_notes(lacks: dict[str, dict[str, str]], n: int) -> list[str]:
     ['at 1, 2: no value for 1 of 3 cases: a.vtu (the point 1, 2 lies 0.5 outside of the mesh)']
     """
     lines = []
+    nowhere = all(len(why) == n for why in lacks.values())
     for words, why in lacks.items():
         if not why:
             continue
         told = [(case, reason.rstrip(".")) for case, reason in why.items()]
         if len(why) == n:
             first = f"none of {n} cases has it; {told[0][0]}: " if n > 1 else ""
-            raise InputError(f"{words}: {first}{told[0][1]}.")
+            if nowhere:
+                raise InputError(f"{words}: {first}{told[0][1]}.")
+            lines.append(f"{words}: no value: {first}{told[0][1]}")
+            continue
         some = ", ".join(f"{case} ({reason})" for case, reason in told[:_MOST_NAMED])
         some += ", …" if len(told) > _MOST_NAMED else ""
         lines.append(f"{words}: no value for {len(why)} of {n} cases: {some}")

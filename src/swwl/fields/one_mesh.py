@@ -7,15 +7,20 @@ take far longer than the rest.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pandas as pd
 
 from swwl.domain.notes import typical_in
+from swwl.domain.verdict import unlike_groups
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.model import FieldCases, Found, MeshNodes
 from swwl.fields.training import learned_mesh
+from swwl.kernels.shared import represent_columns
 from swwl.mesh.mesh import Mesh
 from swwl.regression.one_mesh import OneMesh
+from swwl.tables.inputs import column
 
 
 class PreparedFields:
@@ -53,6 +58,10 @@ class PreparedFields:
         seen = {model.mesh_column_: learned_mesh(0, mesh, model.plane_)}
         self.members = OneMesh([one.member for one in model.models_.values()], seen)
         self._sizes = None if model.sizes_ is None else OneMesh.of(model.sizes_, seen)
+        groups = model.seeing_groups()
+        table = pd.DataFrame({name: pd.Series([one], dtype=object) for name, one in seen.items()})
+        rows: list[Any] = sum(represent_columns(groups, partial(column, table)), [])
+        self._groups = unlike_groups([factor for kernel in groups for factor in kernel.factors], rows, 1)
 
     def cases(self, X: pd.DataFrame) -> FieldCases:
         """Return rows of other inputs on this mesh, to ask things of: the same as the model says, bit for bit."""
@@ -65,7 +74,8 @@ class PreparedFields:
         if self._sizes is not None and self.model.sizes_ is not None:
             cases = self._sizes.represent(X)
             own_sizes = self.model.sizes_of(self.model.sizes_.stack_.predict(cases), X)
-        return FieldCases(models, found.rows, sizes, table, meshes, typical_in(self.model.metadata_), own_sizes)
+        typical, groups = typical_in(self.model.metadata_), self._groups * len(found)
+        return FieldCases(models, found.rows, sizes, table, meshes, typical, own_sizes, groups)
 
 
 class _SameMesh:

@@ -103,6 +103,7 @@ def mesh_score(
     *,
     name: str = "",
     level: float = 0.95,
+    times: int = 1,
 ) -> MeshScore:
     r"""Compare a field on one mesh with its prediction.
 
@@ -116,6 +117,8 @@ def mesh_score(
         Of the mesh.
     level : float
         Of the intervals, for their score.
+    times : int
+        At how many times components are given, side by side: each is compared by itself, as if it were a node.
 
     Examples
     --------
@@ -128,6 +131,10 @@ def mesh_score(
     u, v = _columns("The true field", truth), _columns("The predicted field", predicted)
     if u.shape != v.shape:
         raise InputError(f"The true field has shape {_said(u)}, but the predicted one has {_said(v)}.")
+    if u.shape[1] % times:
+        raise InputError(f"times is {times}, but the field has {u.shape[1]} components.")
+    parts, shape = u.shape[1] // times, u.shape
+    u, v = u.reshape(-1, parts), v.reshape(-1, parts)
     known = np.isfinite(u).all(axis=1)
     if not known.any():
         raise InputError(f"The true field of {name or 'the mesh'} is not known at any node.")
@@ -137,10 +144,11 @@ def mesh_score(
     inside = width = score = float("nan")
     if lower is not None and upper is not None:
         low, high = _columns("Lower bounds", lower), _columns("Upper bounds", upper)
-        if not low.shape == high.shape == u.shape:
+        if not low.shape == high.shape == shape:
             raise InputError(
                 f"The true field has shape {_said(u)}, but its bounds have {_said(low)} and {_said(high)}."
             )
+        low, high = low.reshape(-1, parts), high.reshape(-1, parts)
         inside, width, score = _intervals(u[known], low[known], high[known], level)
     center = u[known].mean(axis=0)
     return MeshScore(

@@ -80,8 +80,10 @@ class OneSize(NamedTuple):
     largest: float = float("nan")
 
 
-def field_sizes(mesh: Mesh, values: Array) -> tuple[float, float]:
+def field_sizes(mesh: Mesh, values: Array, times: int = 1) -> tuple[float, float]:
     """Return the amplitude of a field (n, c), by the sizes of cells, and its largest size; NaN nodes do not count.
+
+    Of a field given at several times, the largest size is that at any one of them.
 
     Examples
     --------
@@ -90,12 +92,13 @@ def field_sizes(mesh: Mesh, values: Array) -> tuple[float, float]:
     (1.4142135623730951, 2.0)
     """
     size = (values**2).sum(axis=1)
+    at_times = (values**2).reshape(len(values), times, -1).sum(axis=2)
     known = np.isfinite(size)
     weights = lumped_measures(mesh.points, mesh.cells)[known]
     if not weights.sum() > 0:
         weights = np.ones(int(known.sum()))
     mean = float(weights @ size[known] / weights.sum())
-    return mean**0.5, float(size[known].max()) ** 0.5
+    return mean**0.5, float(at_times[known].max()) ** 0.5
 
 
 def worth_a_model(sizes: Array) -> bool:
@@ -114,6 +117,10 @@ class SizeModel(NamedTuple):
 
     numbers: RobustGPRegressor
     laws: dict[str, Law]
+
+    def kernels(self) -> list[Product]:
+        """Return all kernels that have to see new cases."""
+        return self.numbers.stack_.kernels()
 
     def sizes(self, found: Prediction, table: pd.DataFrame, fields: Sequence[str]) -> dict[str, CaseSizes]:
         """Return what a prediction of the rows of a table says of fields, by name; nothing of those it does not know.
@@ -198,8 +205,10 @@ def size_names(field: str) -> list[str]:
     return [f"{field}: amplitude", f"{field}: largest"]
 
 
-def stretch(values: Array, largest: float, power: float) -> Array:
+def stretch(values: Array, largest: float, power: float, times: int = 1) -> Array:
     r"""Return factors (n, 1) that make the largest size of a field (n, c) the one that is given.
+
+    Of a field given at several times, factors are (n, c), alike for all components at a time.
 
     .. math:: 1 + (r - 1)\, t^p \quad (r \ge 1), \qquad 1 / (1 + (1/r - 1)\, t) \quad (r < 1)
 
@@ -211,14 +220,15 @@ def stretch(values: Array, largest: float, power: float) -> Array:
     >>> stretch(np.array([[1.0], [-2.0]]), 3.0, 1.0).tolist()
     [[1.25], [1.5]]
     """
-    size = np.linalg.norm(values, axis=1)
+    n, c = values.shape
+    size = np.linalg.norm(values.reshape(n, times, -1), axis=2)
     top = float(size.max(initial=0.0))
     if not (top > 0 and np.isfinite(largest)):
-        return np.ones((len(values), 1))
+        return np.ones((n, 1))
     ratio = float(np.clip(largest / top, 1 / _MOST, _MOST))
     part = size / top
-    times = 1.0 + (ratio - 1.0) * part**power if ratio >= 1 else 1.0 / (1.0 + (1.0 / ratio - 1.0) * part)
-    return np.asarray(times)[:, None]
+    found = 1.0 + (ratio - 1.0) * part**power if ratio >= 1 else 1.0 / (1.0 + (1.0 / ratio - 1.0) * part)
+    return found if times == 1 else np.repeat(found, c // times, axis=1)
 
 
 def left_out_sizes(model: SizeModel, table: pd.DataFrame, fields: Sequence[str]) -> dict[str, CaseSizes]:

@@ -20,6 +20,7 @@ from swwl.fields.sizes import SizeModel
 from swwl.fields.training import Geometry
 from swwl.fields.values import FieldKind, Warp
 from swwl.formatting import Record
+from swwl.kernels.base import Factor, Product
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import LEVELS, WholeBand
 from swwl.regression.state import MemberState, check_member, member_from_state, member_state
@@ -57,6 +58,7 @@ class FittedFields(NamedTuple):
     metadata: Record
     sizes: SizeModel | None = None
     laws: list[JudgedLaw] = []
+    groups: list[Product] = []  # what compares groups of meshes, where no other kernel does
 
 
 class FieldState(msgspec.Struct):
@@ -119,6 +121,7 @@ class FieldRegressorState(msgspec.Struct):
     sizes: Record | None = None  # a RegressorState
     size_laws: dict[str, Law] = {}
     judged_laws: list[JudgedLaw] = []
+    groups: list[list[Factor]] = []
 
 
 def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
@@ -139,6 +142,7 @@ def field_state(params: Record, fitted: FittedFields) -> FieldRegressorState:
         sizes=None if fitted.sizes is None else msgspec.structs.asdict(fitted.sizes.numbers.get_state()),
         size_laws={} if fitted.sizes is None else fitted.sizes.laws,
         judged_laws=fitted.laws,
+        groups=[kernel.factors for kernel in fitted.groups],
     )
 
 
@@ -184,6 +188,7 @@ def fields_from_state(kind: type[FieldRegressor], values: Record) -> tuple[Recor
         state.metadata,
         None if state.sizes is None else SizeModel(RobustGPRegressor.from_state(state.sizes), _laws(state, models)),
         state.judged_laws,
+        [Product(*factors) for factors in state.groups],
     )
 
 

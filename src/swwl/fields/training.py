@@ -23,7 +23,7 @@ from swwl.fields.coding import MOST_SCORED, FieldData, JudgedCells, scored_nodes
 from swwl.fields.geometry.descriptors import Blocks, Describer, check_recipe, has_normals
 from swwl.fields.geometry.groups import common_groups, group_gaps, inner_bodies
 from swwl.fields.geometry.walls import inner_loops, loop_features
-from swwl.fields.numbers import NodalWeights, group_forces, node_shares
+from swwl.fields.numbers import NodalWeights, force_kind, group_forces, node_shares
 from swwl.fields.sizes import field_sizes
 from swwl.fields.values import WARPS, FieldKind, kept_limits, node_weights
 from swwl.mesh.io import as_mesh
@@ -316,13 +316,13 @@ def load_training(
     kinds = []
     for name in names:
         try:
-            kinds.append(FieldKind.of(first, name))
+            kinds.append(FieldKind.of(first, name, model.n_times))
         except InputError as error:
             raise error.of_item(0, _title(0, first), continues=True) from None
     cells = cell_codes(first)
     looks = meshes.each_learned(lambda number, mesh: _look(number, mesh, kinds, model, cells))
     _warn_about_missing(looks, kinds)
-    _warn_about_constants(looks, names)
+    _warn_about_constants(looks, kinds)
     common = all(look.corresponds for look in looks) and model.descriptors in (None, "nodes")
     if model.descriptors == "nodes" and not common:
         odd = next(k for k, look in enumerate(looks) if not look.corresponds)
@@ -462,14 +462,23 @@ def _look(number: int, mesh: Mesh, kinds: Sequence[FieldKind], model: FieldRegre
         mesh.n_nodes,
         groups,
         [_ends(kind, field, groups) for kind, field in zip(kinds, values, strict=True)],
-        [field_sizes(mesh, field) for field in values],
-        [group_forces(mesh, kind.components, MOST_SCORED, model.random_state + number) for kind in kinds],
+        [field_sizes(mesh, field, kind.times) for kind, field in zip(kinds, values, strict=True)],
+        [_forces(mesh, kind, model.random_state + number) for kind in kinds],
         [
             JudgedCells.of(mesh, kind, field, model.random_state + number) if kind.on_cells else None
             for kind, field in zip(kinds, values, strict=True)
         ],
         [kind.n_missing(mesh) for kind in kinds],
     )
+
+
+def _forces(mesh: Mesh, kind: FieldKind, seed: int) -> dict[str, NodalWeights]:
+    """Return the weights of forces on groups, of fields that may have any: scalars may be asked to be pressures."""
+    of = force_kind(kind.name, kind.components)
+    known = of in ("pressure", "traction", "stress")
+    if kind.times > 1 or (not known and kind.components > 1):
+        return {}
+    return group_forces(mesh, kind.components, MOST_SCORED, seed, of if known else "pressure")
 
 
 def _ends(kind: FieldKind, values: Array, groups: dict[str, NDArray[np.int32]]) -> dict[str, tuple[Array, Array]]:
@@ -510,18 +519,19 @@ def _warn_about_missing(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> N
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 
-def _warn_about_constants(looks: Sequence[_Look], names: Sequence[str]) -> None:
+def _warn_about_constants(looks: Sequence[_Look], kinds: Sequence[FieldKind]) -> None:
     """Warn of fields that are the same in all meshes, and of single meshes on which one does not vary."""
-    for j, name in enumerate(names):
+    for j, kind in enumerate(kinds):
         least, most = (np.array([look.ends[j][""][k] for look in looks]) for k in (0, 1))
         flat = [number for number, same in enumerate((least == most).all(axis=1)) if same]
-        value = ", ".join(f"{one:g}" for one in least[flat[0]]) if flat else ""
+        values = [f"{one:g}" for one in least[flat[0]]] if flat else []
+        value = ", ".join(dict.fromkeys(values) if kind.times > 1 else values)  # of many times each value once
         if (least.min(axis=0) == most.max(axis=0)).all():
-            text = f"Field {name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
+            text = f"Field {kind.name!r} is {value} everywhere on all {len(looks)} meshes: there is nothing to learn."
             warnings.warn(text, MeshWarning, stacklevel=4)
         elif flat and 2 * len(flat) <= len(looks):
             some = ", ".join(map(str, flat[:5])) + (", …" if len(flat) > 5 else "")
-            text = f"Field {name!r} is {value} everywhere on mesh {some}: was it solved there?"
+            text = f"Field {kind.name!r} is {value} everywhere on mesh {some}: was it solved there?"
             warnings.warn(text, MeshWarning, stacklevel=4)
 
 

@@ -155,6 +155,7 @@ class TransientRegressor(BaseEstimator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        self.fields_.n_times = len(self.times_)  # components are times, and no vector
         told = table.assign(**{where: pd.Series(meshes, table.index, object)})
         self.fields_.fit(told, names, progress=progress, gp_progress=gp_progress, memory=memory)
         return self

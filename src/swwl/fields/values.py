@@ -45,21 +45,29 @@ class FieldKind:
     flat : bool
         Whether arrays have shape (n,), and not (n, c).
     on_cells : bool
+    times : int
+        At how many times components are given, side by side, (n, J p): sizes are those of p components at one time.
     """
 
     name: str
     components: Annotated[int, Meta(ge=1)]
     flat: bool
     on_cells: bool
+    times: Annotated[int, Meta(ge=1)] = 1
+
+    @property
+    def single(self) -> bool:
+        """Whether the field is one number at a place and time, and not a vector."""
+        return self.flat or 1 < self.times == self.components
 
     @classmethod
-    def of(cls, mesh: Mesh, name: str) -> FieldKind:
+    def of(cls, mesh: Mesh, name: str, times: int = 1) -> FieldKind:
         """Look at a field of the first training mesh."""
         on_cells = name not in mesh.fields and name in mesh.cell_fields
         values = (mesh.cell_fields if on_cells else mesh.fields).get(name)
         if values is None:
             raise InputError(_missing(mesh, name))
-        return cls(name, 1 if values.ndim == 1 else values.shape[1], values.ndim == 1, on_cells)
+        return cls(name, 1 if values.ndim == 1 else values.shape[1], values.ndim == 1, on_cells, times)
 
     def nodal(self, mesh: Mesh) -> Array:
         """Return the field at the nodes, (n, c); NaN where it is not known.

@@ -6,6 +6,7 @@ of them, a :class:`MeshColumn` compares the meshes of a column with each other.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +55,13 @@ _SKEWED, _ORDERS = 20.0, 1e3
 # A column varies too little to learn from where its values differ by less than this share of their size.
 _ALMOST = 1e-6
 # A last time that so many cases share is the usual one.
-_NEARLY_ALL = 0.75
+_NEARLY_ALL_TIMES = 0.75
+# A group that so many of the meshes have is missing in the others.
+_NEARLY_ALL_GROUPS = 0.8
+_NUMBERED = re.compile(r"[\s_.-]*\d+$")
+_SHAPES = {"tetra": "tetrahedra", "hexahedron": "hexahedra", "triangle": "triangles", "quad": "quadrilaterals"}
+_SHAPES |= {"wedge": "wedges", "pyramid": "pyramids", "line": "lines"}
+_LINEAR = {*_SHAPES, "vertex"}
 # So many findings of one kind are told one by one; more are told together.
 _MOST = 3
 
@@ -131,7 +138,7 @@ def told_together(findings: Iterable[Finding]) -> list[Finding]:
 
 
 # Raise it whenever the same file comes to have other facts.
-_KEY = fingerprint("facts 3")
+_KEY = fingerprint("facts 4")
 
 
 def read_facts(
@@ -172,13 +179,14 @@ def read_facts(
 def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | InputError:
     key = _KEY if group is None else f"{_KEY}-group-{fingerprint(group)}"
     kept = memory.get(file, "facts", key)
-    if kept is not None and kept.keys() >= {"content", "counts", "shape", "thickness"}:
+    if kept is not None and kept.keys() >= {"content", "counts", "shape", "thickness", "kinds", "groups"}:
         n_loose, n_repeated, has_cells, n_flat, n_twice = kept["counts"].tolist()
         shape, sizes = kept["shape"], (int(kept["n_nodes"]), n_loose, n_repeated)
         d = len(shape)
         covariance, looks, quantiles = shape[:, :d], shape[:, d : 2 * d], shape[:, 2 * d :]
         form, thickness = (quantiles, covariance, looks), float(kept["thickness"])
-        return MeshFacts(*sizes, str(kept["content"]), *form, bool(has_cells), n_flat, n_twice, thickness)
+        lists = (tuple(filter(None, str(kept[name]).split("\n"))) for name in ("kinds", "groups"))
+        return MeshFacts(*sizes, str(kept["content"]), *form, bool(has_cells), n_flat, n_twice, thickness, *lists)
     try:
         with located(str(file)):
             content = read_file(file, ())
@@ -192,6 +200,7 @@ def _facts(file: Path, memory: Memory, group: str | None = None) -> MeshFacts | 
     counts = np.array([facts.n_loose, facts.n_repeated, facts.has_cells, *facts.odd_cells])
     shape = np.hstack([facts.covariance, facts.looks, facts.quantiles])  # one array is read faster than three
     arrays = {"content": np.array(facts.key), "counts": counts, "shape": shape, "thickness": np.array(facts.thickness)}
+    arrays |= {"kinds": np.array("\n".join(facts.kinds)), "groups": np.array("\n".join(facts.groups))}
     memory.put(file, "facts", key, facts.n_nodes, **arrays)
     return facts
 
@@ -274,7 +283,7 @@ class MeshColumn:
         times = {row: times_of(file) for file, row in self.first_rows.items() if file in self.facts and is_case(file)}
         last = {row: own[-1] for row, own in times.items() if own}
         usual, count = Counter(last.values()).most_common(1)[0] if last else (0.0, 0)
-        if count == len(last) or count < _NEARLY_ALL * len(last):
+        if count == len(last) or count < _NEARLY_ALL_TIMES * len(last):
             return []
         advice = "did it stop early? Its fields are read at that time; --time names one for all"
         return [
@@ -282,6 +291,42 @@ class MeshColumn:
             for row, own in sorted(last.items())
             if own != usual
         ]
+
+    def mixed_orders(self) -> list[Finding]:
+        """Find meshes of linear cells among those of quadratic ones, or the other way round."""
+        orders = {row: _order(facts.kinds) for row, facts in self.known() if facts.kinds}
+        linear, quadratic = ([row for row, one in orders.items() if one == name] for name in ("linear", "quadratic"))
+        if not linear or not quadratic:
+            return []
+        fewer, other = (linear, "quadratic") if len(linear) <= len(quadratic) else (quadratic, "linear")
+        facts = dict(self.known())
+        shapes = {kind.rstrip("0123456789") for row in fewer for kind in facts[row].kinds}
+        what = _SHAPES.get(shapes.pop(), "cells") if len(shapes) == 1 else "cells"
+        own = orders[fewer[0]]
+        text = f"has {len(fewer)} of {len(orders)} meshes of {own} {what} ({places(self.frame, self.path, fewer)}), "
+        text += f"the others of {other} ones"
+        advice = "linear ones are too stiff and their stresses too low: mesh all alike, or leave these rows out"
+        return [Finding("orders of cells", text, advice, column=self.name)]
+
+    def other_groups(self) -> list[Finding]:
+        """Find meshes that lack a group which nearly all others have."""
+        known = self.known()
+        counts = Counter(name for _, facts in known for name in facts.groups)
+        families = {_NUMBERED.sub("", name) for name in counts if counts[name] < len(known) and _NUMBERED.search(name)}
+        most = [name for name, count in counts.items() if _NEARLY_ALL_GROUPS * len(known) <= count < len(known)]
+        usual = [name for name in most if _NUMBERED.sub("", name) not in families]
+        found = []
+        for row, facts in known:
+            lacks = [name for name in usual if name not in facts.groups]
+            if not lacks:
+                continue
+            own = [name for name in facts.groups if counts[name] < _NEARLY_ALL_GROUPS * len(known)]
+            named = ", ".join(map(repr, lacks))
+            text = f"has no group {named}, which {min(counts[name] for name in lacks)} of {len(known)} meshes have"
+            text += f", but {', '.join(map(repr, own))}" if own else "" if facts.groups else "; it has no groups at all"
+            advice = "name them alike in all meshes, or fit with --no-groups"
+            found.append(self.finding("groups", row, text, advice))
+        return found
 
     def standing_apart(self, typical: Typical | None, others: str = "the others") -> list[tuple[int, Finding]]:
         """Find meshes of another size, place, orientation or number of nodes; with their rows."""
@@ -302,6 +347,16 @@ class MeshColumn:
                 advice = "a coordinate that is zero everywhere is left out; move the mesh into the plane of the others"
                 found.append(self.error("dimension", row, text, advice))
         return found
+
+
+def _order(kinds: Sequence[str]) -> str:
+    """Say whether cells are linear or quadratic; nothing of both together.
+
+    >>> _order(("tetra", "wedge")), _order(("tetra10",)), _order(("tetra", "tetra10"))
+    ('linear', 'quadratic', '')
+    """
+    linear = {kind in _LINEAR for kind in kinds}
+    return "" if len(linear) != 1 else "linear" if linear.pop() else "quadratic"
 
 
 def repeated_rows(keys: Sequence[Any]) -> list[tuple[int, int]]:
@@ -607,6 +662,7 @@ def _of_meshes(columns: Sequence[MeshColumn], merge_nodes: bool = False) -> tupl
         findings += column.odd_nodes(merge_nodes)
         findings += column.one_cell_thick()
         findings += column.stopped_early()
+        findings += [*column.mixed_orders(), *column.other_groups()]
     return findings, typical
 
 
@@ -705,7 +761,8 @@ def _of_results(plan: FitPlan) -> list[Finding]:
     why = "; ".join(f"{name}: {reason}" for name, reason in plan.doubtful.items())
     others = [name for name in [*plan.inputs, *plan.categories] if name not in names and may_be_input(name)]
     them = "them" if len(names) > 1 else "it"
-    advice = f"--results {','.join(names)} leaves {them} out, --inputs {shlex.quote(','.join(others))} settles it"
+    given = shlex.quote(",".join(names))
+    advice = f"--results {given} leaves {them} out, --inputs {shlex.quote(','.join(others))} settles it"
     return [Finding("results", f"{results_words(names)} ({why})", advice)]
 
 

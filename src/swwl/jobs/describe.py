@@ -24,13 +24,14 @@ from swwl.evaluation.metadata import (
 )
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.transient import TransientRegressor
-from swwl.formatting import Record, number, place
+from swwl.fields.words import kept_words
+from swwl.formatting import Record, place
 from swwl.jobs.table import CACHE_FOLDER, case_files, read_table, summary
 from swwl.mesh import Graph
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.io import read
 from swwl.mesh.io.foam.case import is_case, is_set_up, why_no_case
-from swwl.mesh.io.formats import is_mesh, times_of
+from swwl.mesh.io.formats import is_mesh, modes_of, times_of
 from swwl.mesh.io.series import Time, at_time, split_time
 from swwl.mesh.remesh.clean import odd_cells
 from swwl.mesh.remesh.plane import thin_layer
@@ -80,9 +81,11 @@ def mesh_file_facts(path: Path) -> Record:
         "largest": graph.features.max(axis=0),
         "isolated_nodes": content.n_nodes - int(np.count_nonzero(np.diff(graph.adjacency.indptr))),
     }
-    times = times_of(path)
+    times, modes = times_of(path), modes_of(path)
     if times:
         facts["times"] = times
+    if modes:
+        facts["modes"] = modes
     if not isinstance(content, Graph):
         facts["cells"] = {kind: len(cells) for kind, cells in content.cells.items()}
         odd = odd_cells(content)
@@ -275,23 +278,3 @@ def curve_model_facts(model: CurveRegressor) -> Record:
         "candidates": model.regressor_.candidates_.to_dict("records"),
         "scores": curve_score_rows(model),
     }
-
-
-def kept_words(model: FieldRegressor) -> list[str]:
-    """Say in a line each what all training fields keep, and predictions with them, and how large ones are told."""
-    lines = []
-    for name, one in model.models_.items():
-        least, most = model.limits_[name]
-        ends = [f"at least {number(least)}"] if least > -np.inf else []
-        ends += [f"at most {number(most)}"] if most < np.inf else []
-        if ends:
-            lines.append(f"{name} stays {' and '.join(ends)}, as in all training fields")
-        for group, values in one.held.items():
-            told = ", ".join("free" if np.isnan(value) else number(float(value)) for value in values)
-            told = told.split(", ")[0] if len(set(told.split(", "))) == 1 else told
-            lines.append(f"{name} is {told} on {group!r}, as in all training fields")
-        if one.amplitude:
-            lines.append(f"{name} is an amplitude, predicted as a number, times a shape")
-        if one.power:
-            lines.append(f"the largest {name} is predicted as a number, and the field is stretched to it")
-    return lines

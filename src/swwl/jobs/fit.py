@@ -176,13 +176,14 @@ def fit_plan(
 
 
 def mesh_facts(plan: FitPlan, memory: Memory) -> Record:
-    """Return how many different meshes a plan has, their sizes, and how many were found in memory."""
+    """Return how many different meshes a plan has, the sizes of those that were read, and how many memory had."""
     files = {file for name in plan.meshes for file in plan.mesh_files(name) if file is not None}
     nodes = [memory.n_nodes[file] for file in files if file in memory.n_nodes]
     return {
         "meshes": len(files),
         "meshes_from_cache": len(files & memory.found),
         "nodes": summary(nodes) if nodes else None,
+        "nodes_known_of": len(nodes),  # those of a table of embeddings are not read
     }
 
 

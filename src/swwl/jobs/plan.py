@@ -33,6 +33,7 @@ from swwl.tables.columns import (
     reason_against,
     split_word,
 )
+from swwl.tables.laws import bare_name, full_name
 from swwl.tables.places import (
     at_times,
     is_missing,
@@ -307,6 +308,10 @@ def plan_fit(
     if kernel not in KERNELS:
         raise InputError(f"There is no kernel {kernel!r}; choose from {', '.join(KERNELS)}.")
     frame = read_table(path)
+    columns_of = list(map(str, frame.columns))
+    with located(str(path)):
+        targets = [full_name(name, columns_of) for name in targets]
+        inputs = None if inputs is None else [full_name(name, columns_of) for name in inputs]
     curves = _curve_columns(frame, path, whole.curve)
     found = [name for name in mesh_columns(frame) if name not in curves]
     chosen = [] if kernel == "scalars" else list(meshes) or [name for name in found if name in (inputs or ())] or found
@@ -374,7 +379,9 @@ def _results(frame: pd.DataFrame, path: Path, columns: _Columns, patterns: Seque
     """Return the columns that patterns name, but for targets and meshes; each pattern has to name one."""
     found = []
     for pattern in patterns:
-        names = [str(name) for name in frame.columns if name == pattern or fnmatchcase(str(name), pattern)]
+        every = list(map(str, frame.columns))
+        names = [name for name in every if name == pattern or fnmatchcase(name, pattern)]
+        names = names or [name for name in every if fnmatchcase(bare_name(name), pattern)]
         if not names:
             require_column(frame, path, pattern, "results")
         found += [name for name in names if name not in columns.used and name not in columns.ignored]

@@ -24,6 +24,7 @@ from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
 from swwl.fields.scores import MeshScore, mesh_score, pooled
 from swwl.fields.transient import TransientRegressor
+from swwl.fields.values import FieldKind
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
@@ -40,7 +41,9 @@ from swwl.storage.atomic import refuse_special
 from swwl.storage.memory import Memory
 from swwl.storage.modelfile import load_model
 from swwl.tables.inputs import LARGEST
+from swwl.tables.laws import matched_column
 from swwl.tables.places import (
+    ONE_CASE,
     at_times,
     case_names,
     mesh_paths,
@@ -74,7 +77,13 @@ def load_regressor(path: Path) -> RobustGPRegressor:
     """Read a model file that can predict numbers; refuse models of other kinds."""
     model = load_any(path)
     if model.predicts != "numbers":
-        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.")
+        what = {"fields": "of whole fields", "series": "of fields over time", "curves": "of curves"}
+        kind = what.get(getattr(model, "predicts", ""))
+        hint = "" if kind is None else (
+            f" Models {kind} are for swwl predict, report, info and serve; for this command fit numbers "
+            "(swwl fit --target)."
+        )  # fmt: skip
+        raise InputError(f"{path}: holds a {type(model).__name__}, but a RobustGPRegressor is expected.{hint}")
     return model
 
 
@@ -271,19 +280,23 @@ def one_case(model: Model, meshes: Mapping[str, Path], values: Sequence[str]) ->
     for text in values:
         # A column may have "=" in its name: the longest one that fits is meant.
         name = max((n for n in wanted if text.startswith(f"{n}=")), key=len, default=None)
+        given = text.partition("=")[0] if name is None else name
+        name = matched_column(given, wanted) if name is None else name  # without its unit
         if name is None:
             raise InputError(f"{text!r} is not understood; expected NAME=VALUE for {', '.join(wanted)}.")
         if name in case:
             raise InputError(f"{name!r} is given twice.")
-        case[name] = text[len(name) + 1 :]
+        case[name] = text[len(given) + 1 :]
         is_number = abs(pd.to_numeric(case[name], errors="coerce")) <= LARGEST
         if kinds.get(name) == "numbers" and not is_number:
             raise InputError(f"{name} must be a number, not {case[name]!r}; it is given in the unit of the table.")
     missing = [name for name in wanted if name not in case]
     if missing:
-        given = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
-        raise InputError(f"The model also needs {', '.join(missing)}: give {given}.")
-    return pd.DataFrame({name: [value] for name, value in case.items()})
+        needed = "--mesh FILE" if missing == graph_columns(model) else f"{missing[0]}=VALUE"
+        raise InputError(f"The model also needs {', '.join(missing)}: give {needed}.")
+    frame = pd.DataFrame({name: [value] for name, value in case.items()})
+    frame.attrs[ONE_CASE] = ", ".join(map(str, meshes.values())) or "the case"
+    return frame
 
 
 def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray[np.bool_]:
@@ -666,19 +679,19 @@ def predicted_parts(mesh: Mesh, name: str) -> list[NDArray[np.float64]]:
     return [home[name + ending] for ending in ("", "_std", "_lower95", "_upper95")]
 
 
-def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64]) -> MeshScore | None:
+def score_mesh(mesh: Mesh, name: str, truth: NDArray[np.float64], times: int = 1) -> MeshScore | None:
     """Compare a predicted mesh with the truth; None where that has another number of components."""
     mean, _, lower, upper = predicted_parts(mesh, name)
     if truth.shape != mean.shape:
         return None
-    return mesh_score(truth, mean, lower, upper, name=mesh.name or "")
+    return mesh_score(truth, mean, lower, upper, name=mesh.name or "", times=times)
 
 
 def derived_numbers(cases: FieldCases, level: float = 0.95) -> dict[str, NDArray[np.float64]]:
     """Return numbers derived from the fields, with their uncertainty, from samples of the fields."""
     columns = {}
     for one in cases.models:
-        name, names = one.kind.name, DERIVED if one.kind.flat else ("largest", "mean_size")
+        name, names = one.kind.name, DERIVED if one.kind.single else ("largest", "mean_size")
         found = cases.derived(names, level, field=name)
         for what, number in zip(DERIVED, names, strict=True):
             for key, part in zip(PREDICTED, ("mean", "std", "lower", "upper"), strict=True):
@@ -700,14 +713,21 @@ def asked_numbers(
         As :meth:`swwl.fields.model.FieldCases.numbers` returns it.
     """
     rows, lacks = list[Record](), dict[str, dict[int, str]]()
-    for one in cases.models:
+    models = cases.models
+    numbers = {one.kind.name: [number for number in asked if _applies(number, one.kind)] for one in models}
+    for number in asked:  # a force that no field has is refused, with what the first of them lacks
+        if isinstance(number, ForceOn) and not any(number in own for own in numbers.values()):
+            number.for_field(models[0].kind.name, models[0].kind.components)
+    for one in models:
         name = one.kind.name
-        found, own = cases.numbers(list(asked), level, field=name)
+        if not numbers[name]:
+            continue
+        found, own = cases.numbers(numbers[name], level, field=name)
         lacks |= own
-        for number in asked:
+        for number in numbers[name]:
             ends = [key.removeprefix(f"{number}_mean") for key in found if key.startswith(f"{number}_mean")]
             for k, end in enumerate(ends):
-                axis = "" if len(ends) == 1 else "xyz"[k] if len(ends) <= 3 else str(k)
+                axis = component_names(len(ends))[k]
                 label = f"{name}_{number}" + (f"_{axis}" if axis else "")
                 words = f"{name} {number.words}" if number.pointwise else f"{number.words}, {name}"
                 words += f", {axis}" if axis else ""
@@ -719,6 +739,28 @@ def asked_numbers(
                     if row not in own[number.words]
                 ]
     return rows, lacks
+
+
+def _applies(number: LinearNumber, kind: FieldKind) -> bool:
+    """Whether a field has a number: a displacement has no force."""
+    if not isinstance(number, ForceOn):
+        return True
+    try:
+        number.for_field(kind.name, kind.components)
+    except InputError:
+        return False
+    return True
+
+
+def component_names(n: int) -> list[str]:
+    """Name the n components of a number: of a vector x, y, z, of a symmetric tensor xx, yy, zz, xy, yz, zx.
+
+    >>> component_names(1), component_names(3), component_names(4)
+    ([''], ['x', 'y', 'z'], ['xx', 'yy', 'zz', 'xy'])
+    """
+    if n <= 3:
+        return [""] if n == 1 else list("xyz"[:n])
+    return ["xx", "yy", "zz", "xy", "yz", "zx"][:n] if n in (4, 6) else [str(k) for k in range(n)]
 
 
 def _wide(told: Sequence[Record], index: pd.Index) -> pd.DataFrame:
@@ -735,7 +777,8 @@ def _wide(told: Sequence[Record], index: pd.Index) -> pd.DataFrame:
 def _require_somewhere(
     model: FieldRegressor, inputs: pd.DataFrame, names: Sequence[str], asked: Sequence[LinearNumber]
 ) -> None:
-    """Refuse numbers that no mesh of a table has; most often a look at the first mesh is enough."""
+    """Refuse numbers of which no mesh of a table has any; most often a look at the first mesh is enough."""
+    lacks: dict[str, dict[str, str]] = {}
     for number in asked:
         why: dict[str, str] = {}
         for item, name in zip(inputs[model.mesh_column_], names, strict=True):
@@ -746,16 +789,20 @@ def _require_somewhere(
             except InputError as error:
                 why[name] = str(error)
         else:
-            missing_notes({number.words: why}, len(why))
+            lacks[number.words] = why
+            continue
+        return
+    if lacks:
+        missing_notes(lacks, len(names))
 
 
 def numbers_of_texts(probes: Sequence[str], forces: Sequence[str]) -> list[LinearNumber]:
     """Read places "x,y,z" and names of groups, each once.
 
     >>> numbers_of_texts(["0.5,1", "0.5, 1.0"], ["body*"])
-    [Probe(point=(0.5, 1.0)), ForceOn(pattern='body*')]
+    [Probe(point=(0.5, 1.0)), ForceOn(pattern='body*', of=None)]
     """
-    return list(dict.fromkeys([*(Probe(_place(text)) for text in probes), *(ForceOn(text) for text in forces)]))
+    return list(dict.fromkeys([*(Probe(_place(text)) for text in probes), *map(ForceOn.of_text, forces)]))
 
 
 def line_of_text(text: str) -> Line:

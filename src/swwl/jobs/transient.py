@@ -79,7 +79,7 @@ def score_series(model: TransientRegressor, row: pd.DataFrame, called: str) -> d
     mesh = cases.predict_meshes()[0].renamed(called)
     found = {}
     for name in model.field_names_:
-        score = score_mesh(mesh, name, {**truth.cell_fields, **truth.fields}[name])
+        score = score_mesh(mesh, name, {**truth.cell_fields, **truth.fields}[name], len(model.times_))
         if score is not None:
             found[name] = score
     return found

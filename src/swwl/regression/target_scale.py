@@ -261,8 +261,31 @@ def choose_scales(given: TargetScales | None, members: Sequence[Member], task: T
     task : Task
         With the targets as they are.
     """
-    member, default = members[0], "auto" if len(members) > 1 else "identity"
+    default = "auto" if len(members) > 1 else "identity"
     words = requested_scales(given, task.layout.names, task.targets, default)
+    found = _chosen(words, members[0], task)
+    if task.times is not None:  # over a law that is positive, what was never negative stays so
+        of_law = (task.times != 1.0).any(axis=0) & (task.targets > 0).all(axis=0) & (task.times > 0).all(axis=0)
+        for k in np.flatnonzero(of_law):
+            found[k] = _bounded(task.targets[:, k]) if words[k] == "auto" and found[k].is_identity else found[k]
+    return found
+
+
+def _bounded(y: Array) -> TargetScale:
+    """Return a scale that is the identity for positive values like these, and below them stays above zero.
+
+    Examples
+    --------
+    >>> scale = _bounded(np.array([1.0, 1.1, 1.3]))
+    >>> scale.forward(np.array([1.1])).round(3).tolist(), bool((scale.inverse(np.array([-1.0, 0.0])) > 0).all())
+    ([1.1], True)
+    """
+    unit = min(0.1 * float(np.median(y)), float(y.min()) / 3.0)
+    return TargetScale("softplus", unit=unit, why="ratios to the law are positive")
+
+
+def _chosen(words: Sequence[str], member: Member, task: Task) -> list[TargetScale]:
+    """Return the scale of every target, of which those that are not "auto" or "warp" are as requested."""
     known = {"log": TargetScale("log", why="as requested"), "identity": TargetScale()}
     found = [known.get(word, TargetScale()) for word in words]
     open_ones = [k for k, word in enumerate(words) if word in ("auto", "warp")]

@@ -16,6 +16,7 @@ from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldTableData, field_data
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
+from swwl.fields.words import kept_words
 from swwl.formatting import Record, number, percent, place
 from swwl.mesh.io import read_mesh
 from swwl.mesh.io.formats import is_mesh
@@ -140,6 +141,8 @@ def field_sections(facts: FieldFacts) -> Section:
         "modes": model.modes_.to_dict("records"),
         "mode_pictures": _mode_pictures(facts),
         "choices": _choices(facts),
+        "laws": [one.words for one in model.laws_],
+        "kept": kept_words(model),
     }
 
 
@@ -234,6 +237,7 @@ def _choices(facts: FieldFacts) -> list[list[str]]:
     """Return what was chosen among what, for the record."""
     return [
         [r["field"], r["kernel"], r["descriptors"] or "", number(r["range"]), number(r["shrinkage"]), r["warp"]]
-        + [number(r["rrmse"]), "chosen" if r["chosen"] else ""]
+        + ["amplitude times shape" if r["amplitude"] else "as it is", number(r["rrmse"])]
+        + ["chosen" if r["chosen"] else ""]
         for r in facts.model.choices_.to_dict("records")
     ]

@@ -223,8 +223,20 @@ def matched_column(short: str, names: Sequence[str]) -> str | None:
     near = [name for name in names if normalize("NFKC", bare_name(name)) == wanted]
     found = same or near
     if len(found) > 1:
-        raise InputError(f"{short!r} may be {' or '.join(map(repr, found))}; write it in full, in backticks.")
+        either = " or ".join(map(repr, found))
+        raise InputError(f"{short!r} may be {either}; write it in full, in formulas in backticks.")
     return found[0] if found else None
+
+
+def full_name(name: str, names: Sequence[str]) -> str:
+    """Return the column that a user means by a name, which may lack its unit; the name itself where there is none.
+
+    Examples
+    --------
+    >>> full_name("force", ["force [N]", "speed"]), full_name("load", ["force [N]", "speed"])
+    ('force [N]', 'load')
+    """
+    return name if name in names else matched_column(name, names) or name
 
 
 def _with_backticks(formula: str, columns: Sequence[str]) -> str:

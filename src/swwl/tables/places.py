@@ -28,6 +28,10 @@ _TARGET_CURE = "fill it, or leave such rows out (--drop-incomplete)"
 _LARGE_CURE = "its square overflows; correct it, or divide the column by a power of ten"
 
 
+# What the attributes of a table of one case, which stands in no file, call it.
+ONE_CASE = "one case"
+
+
 def where(frame: pd.DataFrame, path: Path, row: int) -> str:
     """Say where a row, counted from 0, stands in the file of a table."""
     if path.is_dir():
@@ -69,7 +73,8 @@ def rows_named(frame: pd.DataFrame, path: Path, rows: Sequence[int] | NDArray[np
         yield
     except InputError as error:
         if error.item is not None:
-            error.named(f"{path}: {where(frame, path, int(rows[error.item]))}")
+            case = frame.attrs.get(ONE_CASE)  # no line of any table
+            error.named(case or f"{path}: {where(frame, path, int(rows[error.item]))}")
         raise
 
 

@@ -1,6 +1,7 @@
 """Widths of intervals and bands."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from swwl.errors import InputError
@@ -69,3 +70,18 @@ def test_beyond_the_largest_error_bands_grow():
 
 def test_unsure_cases_are_doubled():
     assert widening(np.array([[3.0, 4.0], [3.0, 4.1]]), 5.0).tolist() == [[1.0], [2.0]]
+
+
+def test_curves_that_were_never_negative_are_not_predicted_so():
+    rng, plain = np.random.default_rng(0), basis()
+    truth = plain.decode(np.abs(rng.normal(size=(60, 2))) * [2.0, 0.1])
+    for shift, least in ((0.0, 0.0), (-1.0, -np.inf)):
+        values = np.maximum(truth, 0.0) + shift
+        coded = CodedCurves(values, plain, plain.encode(values), np.zeros((60, M)))
+        bands, _ = calibrate(coded, (np.zeros((60, 2)), np.ones((60, 2))), np.arange(60), 0)
+        assert bands.least == least
+        cases = CurveCases(plain, bands, np.zeros((1, 2)), np.ones((1, 2)), False, pd.DataFrame(index=[0]))
+        for whole in (False, True):
+            assert (cases.predict_interval(simultaneous=whole)[0].min() >= 0) == (least == 0)
+        numbers = cases.derived(["peak", "integral", "lowest"])
+        assert (numbers.filter(like="lower").to_numpy().min() >= 0) == (least == 0)

@@ -88,6 +88,8 @@ def loop(
     if own.goal.target is not None:
         said = "none satisfies all bounds" if best is None else f"case {best['case']}: " + _pairs(best, own.targets)
         out.say(f"best      {said}")
+    for case, why in facts["doubtful"].items():
+        out.note(f"case {case}{' (the best)' if best is not None and best['case'] == case else ''} is {why}")
     out.say(f"table     {facts['table']}\nmodel     {facts['model']}\npage      {work.folder / 'study.html'}")
     out.result(facts)
 

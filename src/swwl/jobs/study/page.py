@@ -29,6 +29,8 @@ def study_page(study: Study, cases: Sequence[StudyCase], best: StudyCase | None,
     sections = ({"best": "The best so far"} if best else {}) | ({"progress": "Progress"} if pictures else {})
     inputs = list(cases[0].inputs) if cases else []
     values: Inputs = {} if best is None else {"case": best.case, **best.answers, **best.inputs, **best.meshes}
+    if best is not None and best.reason:
+        values["warning"] = best.reason
     return render(
         "study",
         f"Study {study.path.stem}",
@@ -48,6 +50,7 @@ def _row(case: StudyCase, study: Study) -> list[str]:
     answers = [_cell(case.answers.get(name)) for name in study.targets]
     kept = case.status != "done" or is_feasible(case, study.goal)
     status = case.status if kept else "done, out of bounds"
+    status += ", doubtful" * (case.status == "done" and bool(case.reason))
     seconds = "" if math.isnan(case.seconds) else f"{case.seconds:.1f}"
     inputs = [_cell(value) for value in case.inputs.values()]
     return [str(case.case), str(case.batch), status, *answers, *inputs, seconds, case.reason or case.why]

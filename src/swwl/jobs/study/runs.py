@@ -163,6 +163,7 @@ class RunTask(NamedTuple):
     targets: list[str]
     retries: int
     study: Path
+    valid: dict[str, tuple[float, float]] = {}
 
 
 class RunOutcome(NamedTuple):
@@ -214,6 +215,7 @@ def _attempt(task: RunTask, out: Path) -> RunOutcome:
         return RunOutcome("failed", seconds, code, f"{how}: {said}" if said else how, {})
     try:
         answers = read_answers(out / task.results, task.targets)
+        check_valid(answers, task.valid)
     except InputError as error:
         return RunOutcome("failed", seconds, code, _clean(str(error)), {})
     return RunOutcome("done", seconds, code, "", answers)
@@ -310,6 +312,19 @@ def read_answers(path: Path, targets: list[str]) -> dict[str, float]:
             raise InputError(f"{name} says {str(value)[:40]!r} for {target!r}; a finite number is expected")
         answers[target] = answer
     return answers
+
+
+def check_valid(answers: Mapping[str, float], valid: Mapping[str, tuple[float, float]]) -> None:
+    """Refuse answers outside the ranges that are possible.
+
+    >>> check_valid({"mass": -7.0, "stress": 2.0}, {"mass": (0.0, 1e3), "stress": (0.0, math.inf)})
+    Traceback (most recent call last):
+    ...
+    swwl.errors.InputError: mass is -7, outside what is valid, 0 to 1000
+    """
+    for name, (low, high) in valid.items():
+        if name in answers and not low <= answers[name] <= high:
+            raise InputError(f"{name} is {answers[name]:g}, outside what is valid, {low:g} to {high:g}")
 
 
 def last_line(folder: Path, known_as: Path) -> str:

@@ -29,14 +29,14 @@ from swwl.design.acquire import suggest
 from swwl.design.space import as_many
 from swwl.errors import InputError
 from swwl.evaluation.scores import left_out_of
-from swwl.formatting import Record
+from swwl.formatting import Record, number
 from swwl.jobs.embed import cluster_client
 from swwl.jobs.fit import FitJob, FitRequest
 from swwl.jobs.plan import HoldOut
 from swwl.jobs.predict import load_regressor
 from swwl.jobs.study.candidates import Candidates, Parameters, StudyCase, best_cases, is_feasible, near_failures
 from swwl.jobs.study.page import study_page
-from swwl.jobs.study.runs import FINAL, RunOutcome, RunTask, end_runs, plain_values, simulate
+from swwl.jobs.study.runs import FINAL, RunOutcome, RunTask, check_valid, end_runs, plain_values, simulate
 from swwl.jobs.study.study import Study
 from swwl.jobs.table import CACHE_FOLDER
 from swwl.regression.estimator import RobustGPRegressor
@@ -45,6 +45,8 @@ from swwl.storage.memory import Memory
 
 TaskLike = TypeVar("TaskLike")
 Found = TypeVar("Found")
+# How the reason of a case begins whose answer the model takes for an outlier.
+DOUBTFUL = "doubtful"
 # Models are fitted to so many cases and more, with so many different answers; until then, cases are spread out.
 _FEWEST, _FEWEST_ANSWERS = 6, 3
 
@@ -184,6 +186,7 @@ class Loop:
     def facts(self) -> Record:
         """Return the state for people and scripts."""
         best, count = self.best(), [case.status for case in self.cases]
+        doubts = {case.case: case.reason for case in self.cases if case.reason.startswith(DOUBTFUL)}
         return {
             "study": self.study.path,
             "goal": self.study.goal.said,
@@ -191,6 +194,7 @@ class Loop:
             "done": count.count("done"),
             "failed": count.count("failed") + count.count("timeout"),
             "best": None if best is None else {"case": best.case, **best.inputs, **best.meshes, **best.answers},
+            "doubtful": doubts,
             "stopped": self.stopped,
             "table": self.folder / "cases.csv",
             "model": self.folder / "model.swwl",
@@ -206,7 +210,7 @@ class Loop:
         folder = self.folder / "runs" / f"{case.case:04d}"
         return RunTask(
             case.case, folder, self.study.command, values, own, solver.results, self.study.targets, solver.retries,
-            self.folder,
+            self.folder, solver.valid,
         )  # fmt: skip
 
     def _simulate(self, until: int | None) -> None:
@@ -369,6 +373,10 @@ class Loop:
             for _ in job.run():
                 pass
         model = load_regressor(output)
+        doubts = doubtful(model)
+        for place, case in enumerate(done):
+            case.reason = doubts.get(place, "")
+        self._write()
         batch = self.cases[-1].batch
         kept = [one for one in self.batches if one.batch < batch]
         self.batches = [*kept, Batch(batch, len(self.cases), left_out_error(model), math.nan)]
@@ -429,6 +437,7 @@ class Loop:
             )
             if case.status == "done":
                 case.answers = {name: float(row[name]) for name in self.study.targets}
+                row = self._as_valid(case, row)
             if case.status in FINAL:
                 case.seconds = float(row["seconds"] or "nan")
                 case.code = int(row["exit"]) if row["exit"] else None
@@ -436,6 +445,15 @@ class Loop:
         except (TypeError, ValueError) as error:
             raise InputError(f"{path}: line {line} is not a case ({error}).") from None
         return case
+
+    def _as_valid(self, case: StudyCase, row: dict[str, str]) -> dict[str, str]:
+        """Call a case failed whose answers are not valid, where that was said after it was simulated."""
+        try:
+            check_valid(case.answers, self.study.solver.valid)
+        except InputError as error:
+            case.status, case.answers = "failed", {}
+            return {**row, "reason": str(error)}
+        return row
 
     def _write_batches(self) -> None:
         lines = [",".join(Batch._fields), *(",".join(map(repr, one)) for one in self.batches)]
@@ -454,6 +472,18 @@ class Loop:
 
 def _lost(reason: str) -> RunOutcome:
     return RunOutcome("failed", math.nan, None, reason, {})
+
+
+def doubtful(model: RobustGPRegressor) -> dict[int, str]:
+    """Say of training rows, by place, which of their answers the other rows speak against, in words."""
+    found: dict[int, list[str]] = {}
+    for row in model.outliers_.to_dict("records"):
+        told = f"{row['target']} is {number(row['value'])}, where the other cases tell {number(row['expected'])}"
+        found.setdefault(int(row["position"]), []).append(told)
+    return {
+        place: f"{DOUBTFUL}: {'; '.join(told)}: look at this run, and see [solver] valid"
+        for place, told in found.items()
+    }
 
 
 def left_out_error(model: RobustGPRegressor) -> float:

@@ -43,11 +43,15 @@ class Making(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class StudySolver(msgspec.Struct, forbid_unknown_fields=True):
-    """``[solver]``: the command that simulates a case, where its answers are, and how many run at a time."""
+    """``[solver]``: the command that simulates a case, where its answers are, and how many run at a time.
+
+    Answers outside the range that ``valid`` gives of a target are a failure of the run.
+    """
 
     run: str
     results: str = "results.csv"
     targets: list[str] = []
+    valid: dict[str, tuple[float, float]] = {}
     jobs: int = 1
     timeout: Duration | None = None
     retries: int = 0
@@ -197,6 +201,11 @@ def _check_names(study: Study) -> None:
     for name in [*study.parameters, *study.targets]:
         if name in OWN or name in PLACES:
             raise InputError(f"{name!r} is reserved in a study; rename it.")
+    for name, (low, high) in study.solver.valid.items():
+        if name not in study.targets:
+            raise InputError(f"[solver] valid names {name!r}, but results are read for {', '.join(study.targets)}.")
+        if not low < high:
+            raise InputError(f"[solver] valid: {name} goes from {low:g} to {high:g}; expected [low, high].")
     if both := set(study.parameters) & set(study.targets):
         raise InputError(f"{both.pop()!r} is a parameter and a target.")
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from swwl.errors import InputError, InputTypeError, located
 from swwl.mesh.arrays import check_features, own
 from swwl.mesh.graph import Graph
-from swwl.mesh.io.formats import read_file, times_of
+from swwl.mesh.io.formats import modes_of, read_file, times_of
 from swwl.mesh.io.meshio_files import from_meshio
 from swwl.mesh.io.objects import (
     from_networkx,
@@ -166,6 +166,13 @@ def read_series(path: str | os.PathLike[str], fields: Collection[str] | None = N
     """
     with located(str(path)):
         times = times_of(Path(path)) if Path(path).exists() else []
+        modes = modes_of(Path(path)) if Path(path).exists() else []
+        if modes and len(times) < 2:
+            beside = " beside one time" if times else ""
+            raise InputError(
+                f"it holds {len(modes)} eigenmode{'s' * (len(modes) > 1)}{beside}, but modes are no times; name one of "
+                f"them, such as {Path(path).name}@mode1 (on the command line --time mode1), to read it as a mesh."
+            )
         if not times:
             return [(0.0, _as_mesh_content(read_file(path, fields)))]
         return [(time, _as_mesh_content(read_file(path, fields, step=step))) for step, time in enumerate(times)]

@@ -27,7 +27,7 @@ from swwl.mesh.io.text import plain
 from swwl.mesh.io.text.abaqus import read_abaqus
 from swwl.mesh.io.text.dyna import read_dyna
 from swwl.mesh.io.text.fluent import read_fluent
-from swwl.mesh.io.text.frd import frd_times, read_frd
+from swwl.mesh.io.text.frd import frd_modes, frd_times, read_frd, read_frd_mode
 from swwl.mesh.io.text.nastran import is_nastran, read_nastran
 from swwl.mesh.io.text.plain import read_obj
 from swwl.mesh.io.text.stl import read_stl
@@ -112,7 +112,7 @@ READERS.update({".vtm": blocks.read_vtm})
 # Formats that may hold several times; without one their readers take the last.
 _FOAM = Series(case.times_of, _read_case)
 _SAMPLE = Series(sample_times, read_sample)  # of PLAID: a file for every time, of which a path names one
-SERIES: Endings[Series] = Endings({".foam": _FOAM, ".frd": Series(frd_times, read_frd)})
+SERIES: Endings[Series] = Endings({".foam": _FOAM, ".frd": Series(frd_times, read_frd, frd_modes, read_frd_mode)})
 SERIES.update({".unv": Series(unv_times, read_unv), ".pvd": Series(blocks.pvd_times, blocks.read_pvd)})
 SERIES.update(
     dict.fromkeys((".vtm.series", ".vtu.series", ".vtp.series"), Series(blocks.series_times, blocks.read_file_series))
@@ -181,6 +181,13 @@ def times_of(path: Path) -> list[float]:
     path, _ = split_time(path)
     series = _series(path)
     return [] if series is None else series.times(path)
+
+
+def modes_of(path: Path) -> list[float]:
+    """Return the frequencies of the eigenmodes that a file holds, which are no times; none of most."""
+    path, _ = split_time(path)
+    series = _series(path)
+    return [] if series is None or series.modes is None else series.modes(path)
 
 
 def timed(path: Path, time: Time | None) -> Path:
@@ -290,7 +297,7 @@ def _reader_of(path: Path, time: Time | None, size: float | None) -> Reader:
         raise InputError(f"it is not a series in time, so that time {time} does not apply")
 
     def read(path: Path, fields: Collection[str] | None = None) -> Mesh | Graph:
-        return series.read(path, fields, step_of(series.times(path), time))
+        return series.read_at(path, fields, time)
 
     return read
 

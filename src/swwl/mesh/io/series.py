@@ -11,9 +11,10 @@ from typing import NamedTuple, TypeAlias
 from swwl.errors import InputError
 from swwl.mesh.mesh import Mesh
 
-Time: TypeAlias = float | str  # a number, "first" or "last"
+Time: TypeAlias = float | str  # a number, "first", "last", or a mode such as "mode1"
 
-_AT = re.compile(r"(.+)@(first|last|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)", re.DOTALL)
+_MODE = re.compile(r"mode(\d{1,9})")
+_AT = re.compile(r"(.+)@(first|last|mode\d{1,9}|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)", re.DOTALL)
 _NEAR = 1e-6
 _MOST_NAMED = 8
 
@@ -23,6 +24,30 @@ class Series(NamedTuple):
 
     times: Callable[[Path], list[float]]
     read: Callable[[Path, Collection[str] | None, int], Mesh]
+    modes: Callable[[Path], list[float]] | None = None  # frequencies of eigenmodes, which are no times
+    read_mode: Callable[[Path, Collection[str] | None, int], Mesh] | None = None
+
+    def read_at(self, path: Path, fields: Collection[str] | None, time: Time) -> Mesh:
+        """Read a file at a time, or at a mode: by its number, "mode1", or its frequency."""
+        mode = self._mode_of(path, time)
+        if mode is None or self.read_mode is None:
+            return self.read(path, fields, step_of(self.times(path), time))
+        return self.read_mode(path, fields, mode)
+
+    def _mode_of(self, path: Path, time: Time) -> int | None:
+        named = _MODE.fullmatch(time) if isinstance(time, str) else None
+        if named is None and isinstance(time, str):
+            return None
+        frequencies = [] if self.modes is None else self.modes(path)
+        if named is not None:
+            number = int(named[1])
+            if not 1 <= number <= len(frequencies):
+                has = f"it has modes 1 to {len(frequencies)}" if frequencies else "it has no eigenmodes"
+                raise InputError(f"{time} is requested, but {has}")
+            return number - 1
+        if not frequencies or any(_is_near(own, float(time), [own]) for own in self.times(path)):
+            return None
+        return next((k for k, own in enumerate(frequencies) if _is_near(own, float(time), [own])), None)
 
 
 def split_time(path: Path) -> tuple[Path, Time | None]:
@@ -36,7 +61,7 @@ def split_time(path: Path) -> tuple[Path, Time | None]:
     match = _AT.fullmatch(path.name)
     if match is None or path.exists():
         return path, None
-    return path.with_name(match[1]), match[2] if match[2] in ("first", "last") else float(match[2])
+    return path.with_name(match[1]), match[2] if match[2][0] in "flm" else float(match[2])
 
 
 def without_time(name: str) -> str:
@@ -74,7 +99,7 @@ def as_time(word: str) -> Time:
     >>> as_time("0.5"), as_time("last")
     (0.5, 'last')
     """
-    if word.strip().lower() in ("first", "last"):
+    if word.strip().lower() in ("first", "last") or _MODE.fullmatch(word.strip().lower()):
         return word.strip().lower()
     if word.strip().lower() == "all":
         raise InputError("a model takes one time of each case, not all of them; give a number, first or last.")
@@ -103,9 +128,13 @@ def step_of(times: Sequence[float], time: Time) -> int:
     if not times:
         raise InputError(f"it has no times, so that time {time:g} does not apply")
     nearest = min(range(len(times)), key=lambda k: abs(times[k] - time))
-    if abs(times[nearest] - time) > _NEAR * max(abs(time), abs(times[-1] - times[0]), 1e-300):
+    if not _is_near(times[nearest], time, times):
         raise InputError(f"it has no time {time:g}; its times are {said_times(times)}")
     return nearest
+
+
+def _is_near(known: float, time: float, times: Sequence[float]) -> bool:
+    return abs(known - time) <= _NEAR * max(abs(time), abs(times[-1] - times[0]), 1e-300)
 
 
 def said_times(times: Sequence[float]) -> str:

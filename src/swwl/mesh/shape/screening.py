@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from swwl.errors import InputError, OddCellsWarning
 from swwl.formatting import number
 from swwl.mesh.arrays import AnyArray
-from swwl.mesh.cells import used_nodes
+from swwl.mesh.cells import top_cells, used_nodes
 from swwl.mesh.graph import Graph
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.clean import OddCells, cleaned, odd_cells
@@ -141,6 +141,10 @@ class MeshFacts:
         Cells without area or volume, and cells that are there again.
     thickness : float
         Of a mesh one cell thick, see :func:`swwl.mesh.remesh.plane.thickness_of`; 0 in the plane, NaN for solids.
+    kinds : tuple of str
+        Types of its cells of the highest dimension.
+    groups : tuple of str
+        Names of its groups.
     """
 
     n_nodes: int
@@ -154,6 +158,8 @@ class MeshFacts:
     n_flat: int = 0
     n_twice: int = 0
     thickness: float = 0.0
+    kinds: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def odd_cells(self) -> OddCells:
@@ -217,15 +223,19 @@ def facts_of(item: Mesh | Graph) -> MeshFacts:
     quantiles = rows[:, below] + (places - below) * (rows[:, above] - rows[:, below])
     has_cells = isinstance(item, Mesh)
     looks, odd, thickness = None, OddCells(0, 0), 0.0
+    kinds: tuple[str, ...] = ()
     if isinstance(item, Mesh):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OddCellsWarning)  # the facts say so
             looks = _looks(cleaned(item))
-        odd, thickness = odd_cells(item), thickness_of(item)
+        odd, thickness, kinds = odd_cells(item), thickness_of(item), tuple(sorted(top_cells(item.cells)))
+    groups = tuple(item.groups) if isinstance(item, Mesh) else ()
     if looks is None:
         looks = np.eye(len(rows)) / len(rows)
     sizes = len(points), n_loose, n_repeated
-    return MeshFacts(*sizes, fingerprint(*parts), quantiles, covariance, looks, has_cells, *odd, thickness)
+    return MeshFacts(
+        *sizes, fingerprint(*parts), quantiles, covariance, looks, has_cells, *odd, thickness, kinds, groups
+    )
 
 
 def _looks(mesh: Mesh) -> _Floats | None:

@@ -17,7 +17,7 @@ from sklearn.covariance import ledoit_wolf
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
 from swwl.regression.intervals import LEVELS, WholeBand, check_level, conformal, whole_band
-from swwl.storage.checks import NotNegative, Shape
+from swwl.storage.checks import AnyNumber, NotNegative, Shape
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,8 @@ class Bands:
         What the basis leaves over of them.
     numbers : dict of str to ndarray of shape (n,)
         Of derived numbers, sizes of errors over deviations of samples, rising.
+    least : float
+        What no training curve goes below, 0 where none is negative: neither do predictions and bounds.
     """
 
     correlation: Annotated[Array, Shape("kk")]
@@ -57,6 +59,7 @@ class Bands:
     rows: Annotated[NDArray[np.intp], Shape("j", "iu", least=0)]
     rest: Annotated[Array, Shape("jm")]
     numbers: dict[str, Annotated[Array, Shape("*", least=0, rises=True)]]
+    least: AnyNumber = -np.inf
 
     def width(self, level: float) -> float:
         """Return how many deviations an interval at a place has to each side."""
@@ -137,7 +140,8 @@ def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.in
             unsure = max(float(number_std(name, samples, basis.grid)), np.finfo(float).tiny)
             found.append(abs(float(true - samples.mean())) / unsure)
     numbers = {name: np.minimum(np.sort(found), 1e6) for name, found in known.items()}
-    return Bands(correlation, widths, whole, sure, rows[some], kept, numbers), errors
+    least = 0.0 if coded.values.min() >= 0 and coded.values.max() > 0 else -np.inf
+    return Bands(correlation, widths, whole, sure, rows[some], kept, numbers, least), errors
 
 
 def number_std(name: str, samples: Array, grid: Array) -> Array:
@@ -189,6 +193,8 @@ def number_intervals(
             lower, upper = mean - half, mean + half
             if one.startswith("place"):
                 lower, upper = (np.clip(bound, basis.grid[0], basis.grid[-1]) for bound in (lower, upper))
+            elif bands.least == 0:  # an integral of what is not negative is not, either
+                mean, lower, upper = (np.maximum(part, 0.0) for part in (mean, lower, upper))
             found.append({"mean": mean, "std": std, "lower": lower, "upper": upper})
         else:
             ends = [0.5 - level / 2, 0.5 + level / 2]

@@ -71,7 +71,7 @@ class CurveCases:
 
     def predict(self) -> Array:
         """Return curves (M, p)."""
-        return self.asked.decode(self.mean)
+        return np.maximum(self.asked.decode(self.mean), self.bands.least)
 
     def predict_std(self) -> Array:
         """Return standard deviations (M, p): as many left-out values are within one as of a normal variable."""
@@ -79,12 +79,12 @@ class CurveCases:
 
     def predict_interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Array, Array]:
         """Return the bounds (M, p) of intervals at every place, or of bands that hold whole curves."""
-        mean = self.predict()
+        mean = self.asked.decode(self.mean)
         if not simultaneous:
             half = self.bands.width(level) * self.deviations
         else:
             half = self.bands.whole.half(self.deviations, level, axis=-1)
-        return mean - half, mean + half
+        return np.maximum(mean - half, self.bands.least), np.maximum(mean + half, self.bands.least)
 
     def sample(self, n_samples: int, random_state: int | None = None) -> Array:
         """Draw whole curves, (n_samples, M, p), case by case."""

@@ -35,7 +35,7 @@ def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuesti
     question : PredictQuestion
     """
     table = served.case(question.inputs)
-    asked = [*(Probe(tuple(place)) for place in question.probe), *map(ForceOn, question.force_on)]
+    asked = [*(Probe(tuple(place)) for place in question.probe), *map(ForceOn.of_text, question.force_on)]
     judged = served.judge(meshes, table, question.level, list(dict.fromkeys(asked)))
     domain = domain_of(served, meshes, table, judged)
     targets = {name: one | {"trust": trust(domain["inside"], one["unsure"])} for name, one in judged.targets.items()}
@@ -49,17 +49,19 @@ def predict(served: Served, meshes: Mapping[str, Known], question: PredictQuesti
     } | ({"curves": dict(judged.curves)} if judged.curves else {})
 
 
-def trust(inside: bool, unsure: bool) -> str:
+def trust(inside: bool | None, unsure: bool) -> str:
     """Say in a word how far a prediction may be trusted.
 
     "tested": the case is like the training cases, and the model is as sure of it as of those when they are left out.
     "unsure": it is less sure than of 95 of 100 of them; its interval is widened. "untested": the case is unlike the
-    training cases.
+    training cases. "unknown": there are too few training cases to tell.
 
-    >>> trust(True, False), trust(True, True), trust(False, False)
-    ('tested', 'unsure', 'untested')
+    >>> trust(True, False), trust(True, True), trust(False, False), trust(None, False)
+    ('tested', 'unsure', 'untested', 'unknown')
     """
-    return "untested" if not inside else "unsure" if unsure else "tested"
+    if inside is False:
+        return "untested"
+    return "unsure" if unsure else "unknown" if inside is None else "tested"
 
 
 def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, judged: Judged) -> dict[str, Any]:
@@ -68,7 +70,8 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
     Returns
     -------
     dict
-        ``inside``; ``outside``, the inputs that are not; ``notes`` in words; ``score`` where the model has one.
+        ``inside``, None where fewer than 100 training cases cannot tell; ``outside``, the inputs that are not;
+        ``notes`` in words; ``score`` where the model has one.
     """
     values = dict(zip(table.columns, table.to_numpy()[0], strict=True))
     outside = [
@@ -77,14 +80,17 @@ def domain_of(served: Served, meshes: Mapping[str, Known], table: pd.DataFrame, 
         if "least" in one and not one["least"] <= float(values[one["name"]]) <= one["largest"]
     ]
     notes = [f"{name} lies outside the training range" for name in outside]
+    apart = False
     for column, known in meshes.items():
         found = served.strange(column, known)
+        apart = apart or bool(found)
         notes += found
         outside += [column] * bool(found)
-    inside = not outside if judged.inside is None else judged.inside
-    if not inside and not notes and judged.why:
-        notes = [judged.why]
-    elif inside and judged.inside is None and judged.why:
+    inside = False if apart or (judged.inside is None and outside) else judged.inside
+    if inside is False and judged.inside is False:
+        said = tuple(text for name in outside for text in (f"{name} is ", f"the mesh in {name!r} "))
+        notes += [text for text in judged.why.split("; ") if text and not text.startswith(said)]
+    elif inside is None and judged.why:
         notes.append(f"only {'ranges, sizes and orientations' if meshes else 'ranges'} were compared: {judged.why}")
     return {"inside": inside, "outside": outside, "notes": notes, "score": judged.score}
 

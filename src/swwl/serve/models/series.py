@@ -45,14 +45,15 @@ class ServedSeries(ServedFields):
         return super().judge(meshes, table, level)
 
     def _told(self, cases: FieldCases, level: float) -> Told:
+        if all(one.kind.times > 1 for one in cases.models):
+            return super()._told(cases, level)
+        # models of older versions take the values at all times for a vector
         found: dict[str, list[NDArray[np.float64]]] = {key: [] for key in _PARTS}
         for one in cases.models:
-            if one.kind.on_cells:
-                continue
             name, parts = one.kind.name, self.series.components_[one.kind.name]
 
             def both(mesh: Mesh, name: str = name, parts: int | None = parts) -> list[float]:
-                values = np.clip(mesh.fields[name], *self.series.limits_[name])
+                values = np.clip({**mesh.cell_fields, **mesh.fields}[name], *self.series.limits_[name])
                 sizes = values if parts is None else np.linalg.norm(values.reshape(-1, parts), axis=1)
                 return [float(sizes.max()), float(sizes.mean())]
 

@@ -49,7 +49,7 @@ export class Tried {
         const one = row.targets[name];
         line.append(element("td", "", number(one.mean)), element("td", "quiet", `${number(one.lower)} … ${number(one.upper)}`));
       }
-      line.append(element("td", "", row.inside ? "yes" : "no"));
+      line.append(element("td", "", row.inside === null ? "cannot tell" : row.inside ? "yes" : "no"));
       line.addEventListener("click", () => this.onPick(row));
       return line;
     });

@@ -19,6 +19,7 @@ export function rounded(value, std) {
 export const TRUST = {
   tested: ["✓", "within what was tested", "The case is like the training cases, and the model is as sure of it as of those when they are left out."],
   unsure: ["≈", "less sure than usual", "The model is less sure of this case than of 95 of 100 training cases when they are left out, so the interval is widened."],
+  unknown: ["?", "too few cases to tell", "Fewer than 100 training cases cannot tell whether the case is like them."],
   untested: ["!", "outside: nothing was tested", "The case is unlike the training cases. Nothing has been tested here."],
 };
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from swwl import InputError, read_mesh
+from swwl.errors import MeshWarning
+from swwl.jobs.describe import describe
 from swwl.mesh.io import read_series
+from swwl.mesh.io.formats import modes_of, times_of
 from swwl.mesh.io.text.frd import frd_times, input_sets, read_results, von_mises
 from tests.mesh.io.small_files import FRD_SETS, HEXAHEDRA, POINTS, STRESS, WEDGES, frd
 
@@ -73,3 +76,54 @@ def test_damage_is_named(tmp_path):
     (tmp_path / "a.frd").write_bytes(frd(3)[:600])
     with pytest.raises(InputError, match="cut off inside a binary block"):
         read_mesh(tmp_path / "a.frd")
+
+
+def as_modes(content, numbers):
+    """Call the steps of these numbers modes, as CalculiX does after *FREQUENCY."""
+    lines = content.decode().splitlines()
+    for k, line in enumerate(lines):
+        if line.startswith("  100C") and int(line[58:63]) in numbers:
+            lines[k] = f"{line[:63]}{'MODAL':10s}{line[73:]}"
+    return "\n".join(lines) + "\n"
+
+
+def test_modes_are_not_the_last_time(tmp_path):
+    """A static step, then *FREQUENCY: the result is that of the static one."""
+    path = tmp_path / "bar.frd"
+    path.write_text(as_modes(frd(), {2}))
+    assert (times_of(path), modes_of(path)) == ([1], [2])
+    with pytest.warns(MeshWarning, match="eigenmodes beside the other steps.*@mode1"):
+        found = read_mesh(path)
+    np.testing.assert_allclose(found.fields["DISP"], POINTS)
+    for name in ("bar.frd@mode1", "bar.frd@2"):
+        np.testing.assert_allclose(read_mesh(tmp_path / name).fields["DISP"], 2 * POINTS)
+    np.testing.assert_allclose(read_mesh(path, time="mode1").fields["DISP"], 2 * POINTS)
+    with pytest.raises(InputError, match="mode2 is requested, but it has modes 1 to 1"):
+        read_mesh(tmp_path / "bar.frd@mode2")
+    with pytest.raises(InputError, match="holds 1 eigenmode beside one time, but modes are no times.*bar.frd@mode1"):
+        read_series(path)
+
+
+def test_of_modes_alone_the_first_is_read(tmp_path):
+    path = tmp_path / "bar.frd"
+    path.write_text(as_modes(frd(), {1, 2}))
+    assert (times_of(path), modes_of(path)) == ([], [1, 2])
+    np.testing.assert_allclose(read_mesh(path).fields["DISP"], POINTS)
+    assert describe(path)["modes"] == [1, 2] and "times" not in describe(path)
+    with pytest.raises(InputError, match="it holds 2 eigenmodes, but modes are no times"):
+        read_series(path)
+
+
+def test_surfaces_come_from_the_input_beside_it(tmp_path):
+    """As those of the input file do; a deck whose nodes are others has none."""
+    (tmp_path / "bar.frd").write_bytes(frd())
+    nodes = "".join(f"{10 * k + 7}, {x}, {y}, {z}\n" for k, (x, y, z) in enumerate(POINTS.tolist()))
+    rest = FRD_SETS.split("*ELEMENT", 1)[1].replace("*ELSET, ELSET=ROOF\n3\n", "")
+    deck = f"*NODE\n{nodes}*ELEMENT{rest}*SURFACE, NAME=SIDE\nBLOCKS, S1\n*SURFACE, NAME=ONE\n1, S3\n"
+    (tmp_path / "bar.inp").write_text(deck)
+    results, given = read_mesh(tmp_path / "bar.frd").groups, read_mesh(tmp_path / "bar.inp").groups
+    for name in ("SIDE", "ONE"):
+        assert results[name].kind == "faces"
+        np.testing.assert_array_equal(results[name].faces["quad"], given[name].faces["quad"])
+    (tmp_path / "bar.inp").write_text(deck.replace("7, ", "1007, "))
+    assert "SIDE" not in read_mesh(tmp_path / "bar.frd").groups

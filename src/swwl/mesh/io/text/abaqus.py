@@ -90,6 +90,13 @@ def read_abaqus(path: Path, fields: Collection[str] | None = None) -> Mesh:
     return mesh
 
 
+def surfaces_of(path: Path) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Return the faces of the surfaces of an input file by type, as numbers of nodes (m, k); none of decks of parts."""
+    reader = _Input()
+    reader.read(text_of(path), [path])
+    return reader.surfaces()
+
+
 def keyword_of(line: str) -> tuple[str, dict[str, str]]:
     """Split a keyword line.
 
@@ -216,6 +223,15 @@ class _Input:
         if not pieces:
             raise InputError("it has no *NODE with nodes, so it is not a mesh of Abaqus")
         return join(pieces), lost
+
+    def surfaces(self) -> dict[str, dict[str, NDArray[np.int64]]]:
+        """Return the faces of surfaces as numbers of nodes; see :func:`surfaces_of`."""
+        names = {one.name for one in self._top.sets if one.keyword == "SURFACE"}
+        if self._instances or self._parts or not names:
+            return {}
+        mesh, ids = self.mesh()[0], np.array(self._top.ids, np.int64)
+        faces = {name: group.faces for name, group in mesh.groups.items() if name in names and group.kind == "faces"}
+        return {name: {kind: ids[block] for kind, block in own.items()} for name, own in faces.items()}
 
     def _placed(self, instance: _Scope) -> _Scope:
         """Return the nodes and elements of an instance: its own, or its part's, moved to their place."""

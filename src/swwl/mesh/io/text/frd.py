@@ -5,6 +5,7 @@ Sets of nodes and elements are not in it: they are taken from the ``.inp`` file 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from swwl.errors import InputError
+from swwl.errors import InputError, MeshWarning
 from swwl.mesh.arrays import AnyArray, release
 from swwl.mesh.io.shared import Budget, Fields, Groups, Parts, groups_of_cells, mesh_with_groups, refuse_empty
-from swwl.mesh.io.text.abaqus import keyword_of, middle_last
+from swwl.mesh.io.text.abaqus import keyword_of, middle_last, surfaces_of
 from swwl.mesh.io.text.lines import included, places, text_of
 from swwl.mesh.io.vtk.cells import UPRIGHT_FIRST
 from swwl.mesh.mesh import Mesh
@@ -28,6 +29,7 @@ _KINDS = {
 }  # fmt: skip
 _BY_NUMBER, _SHORT, _LONG, _FLOAT, _DOUBLE = 6, 0, 1, 2, 3
 _WIDTH = {_SHORT: 5, _LONG: 10}  # of node numbers in text
+_MODAL = (b"MODAL", b"BUCKLE", b"BUCKLING")  # analyses whose steps are modes
 
 
 @dataclass
@@ -46,16 +48,35 @@ class _Block:
 class _Step:
     time: float
     blocks: list[_Block]
+    mode: bool = False  # of an eigenvalue problem, whose frequency (or buckling factor) is no time
 
 
 def frd_times(path: Path) -> list[float]:
-    """Return the time (or frequency) of every step, in the order of the file."""
-    return [step.time for step in _Results(path).steps]
+    """Return the time of every step that is not a mode, in the order of the file."""
+    return [step.time for step in _Results(path).steps if not step.mode]
+
+
+def frd_modes(path: Path) -> list[float]:
+    """Return the frequency in Hz (or the buckling factor) of every mode, in the order of the file."""
+    return [step.time for step in _Results(path).steps if step.mode]
 
 
 def read_frd(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Mesh:
-    """Read the mesh and the results of a step; see :func:`read_results`."""
-    return mesh_with_groups(read_results(path, fields, step))
+    """Read the mesh and the results of a step; see :func:`read_results`. Modes are left out, with a warning."""
+    parts, n_modes = _read_step(path, fields, step, mode=False)
+    if n_modes:
+        warnings.warn(
+            "Results of CalculiX hold eigenmodes beside the other steps; they are left out. Name one to read it, such "
+            "as part.frd@mode1.",
+            MeshWarning,
+            stacklevel=2,
+        )
+    return mesh_with_groups(parts)
+
+
+def read_frd_mode(path: Path, fields: Collection[str] | None = None, mode: int = 0) -> Mesh:
+    """Read the mesh and one of the modes, counted from 0."""
+    return mesh_with_groups(_read_step(path, fields, mode, mode=True)[0])
 
 
 def read_results(path: Path, fields: Collection[str] | None = None, step: int = -1) -> Parts:
@@ -71,20 +92,29 @@ def read_results(path: Path, fields: Collection[str] | None = None, step: int = 
     fields : collection of str, optional
         Names of the requested fields; others are not read. All by default.
     step : int
-        Which of the steps, the last by default.
+        Which of the steps that are not modes, the last by default; of modes alone the first is read.
     """
+    return _read_step(path, fields, step, mode=False)[0]
+
+
+def _read_step(path: Path, fields: Collection[str] | None, step: int, mode: bool) -> tuple[Parts, int]:
+    """Return the mesh and the results of a step, and how many modes there are beside it."""
     file = _Results(path)
+    modes = [one for one in file.steps if one.mode]
+    others = [one for one in file.steps if not one.mode]
+    beside = 0 if mode or not others else len(modes)
+    chosen = modes[step] if mode else others[step] if others else modes[0] if modes else None
     number, points = file.nodes()
     cells, labels = file.cells(number)
     found: Fields = {}
-    for block in file.steps[step].blocks if file.steps else ():
+    for block in () if chosen is None else chosen.blocks:
         mises = block.name == "STRESS" and block.width == _BY_NUMBER
         if fields is None or block.name in fields or (mises and "MISES" in fields):
             values = file.values(block, number)
             found[block.name] = release(values[:, 0] if block.width == 1 else values)
             if mises:
                 found["MISES"] = release(von_mises(values))
-    return Parts(release(points), cells, found, {}, _groups(path.with_suffix(".inp"), number, cells, labels))
+    return Parts(release(points), cells, found, {}, _groups(path.with_suffix(".inp"), number, cells, labels)), beside
 
 
 def von_mises(stress: AnyArray) -> NDArray[np.float64]:
@@ -111,6 +141,7 @@ class _Results:
         self._elements: tuple[int, int, int, int] | None = None
         self.steps: list[_Step] = []
         self._last = (b"", 0.0)  # number and time of the last step
+        self._mode = False  # whether a record says that what follows is a mode
         self._find()
         if self._nodes is None:
             raise InputError("it has no nodes, so it is not a result of CalculiX (.frd)")
@@ -131,6 +162,10 @@ class _Results:
                     self._elements = (count, form, *span)
             elif line[:6] == b"  100C":
                 last = line
+            elif line[:10] == b"    1PSTEP":
+                self._mode = False
+            elif line[:10] == b"    1PMODE":
+                self._mode = True
             elif line[:3] == b" -4" and last is not None:
                 after = self._result(line, last, after)
             elif key == b"9999":
@@ -186,7 +221,7 @@ class _Results:
             raise InputError(f"it has a step of time {head[12:24]!r}") from None
         number = head[58:63].strip()
         if not self.steps or self._last != (number, time):
-            self.steps.append(_Step(time, []))
+            self.steps.append(_Step(time, [], self._mode or head[63:73].strip() in _MODAL))
             self._last = (number, time)
         if of_nodes and width:
             name = words[0].decode("latin-1")
@@ -325,7 +360,22 @@ def _groups(path: Path, number: NDArray[np.int64], cells: dict[str, AnyArray], l
         inside = np.flatnonzero(members.hold(labels))
         if len(inside):
             groups.setdefault(name, groups_of_cells(cells, inside))
+    for name, faces in _surfaces(path).items():
+        there = {kind: block[np.isin(block, number).all(axis=1)] for kind, block in faces.items()}
+        known = {kind: places(number, block) for kind, block in there.items() if len(block)}
+        if known:  # not of shells, which results have as solids with nodes of their own
+            groups.setdefault(name, known)
     return groups
+
+
+def _surfaces(path: Path) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Return the faces of the surfaces of an input file, as numbers of nodes; none of a deck that cannot be read."""
+    if "*SURFACE" not in text_of(path).upper():
+        return {}
+    try:
+        return surfaces_of(path)
+    except InputError:
+        return {}
 
 
 @dataclass
