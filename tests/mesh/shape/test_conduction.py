@@ -92,3 +92,19 @@ def test_where_there_is_no_way():
                  groups={"a": [0], "b": [4]})  # fmt: skip
     assert 20 < resistance(apart, "a", "b") < 40
     assert np.isfinite(resistance_back(apart, "a", "b")).all()
+
+
+def test_factors_of_refined_meshes_stay_sparse(monkeypatch):
+    """The minimum degree rule by itself fills the factor of such a mesh thirtyfold."""
+    mesh = subdivided(subdivided(channel(900)))
+    filled, factorize = [], conduction.splu
+
+    def spy(system, **options):
+        factor = factorize(system, **options)
+        filled.append(factor.nnz / system.shape[0])
+        return factor
+
+    monkeypatch.setattr(conduction, "splu", spy)
+    monkeypatch.setattr(conduction, "_MOST_QUADRATIC", 0)
+    resistance(mesh, "inlet", "outlet")
+    assert len(filled) == 2 and max(filled) < 150

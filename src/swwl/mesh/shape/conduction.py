@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import SuperLU, cg, splu
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import cg, splu
 
 from swwl.mesh.boundary import boundary
 from swwl.mesh.cells import cut_into_simplices
@@ -286,13 +287,24 @@ def solved(system: sparse.csc_array, right: _Floats, solid: bool) -> _Floats:
     >>> solved(sparse.csc_array(np.diag([1.0, 2.0])), np.array([[3.0], [4.0]]), solid=False).tolist()
     [[3.0], [2.0]]
     """
+    if not len(right):
+        return right
     iterate = len(right) > (_MOST_SOLID_NODES if solid else _MOST_NODES)
-    return _iterated(system, right) if iterate else np.asarray(_factor(system).solve(right))
+    return _iterated(system, right) if iterate else _factorized(system, right)
 
 
-def _factor(system: sparse.csc_array) -> SuperLU:
-    """Factorize a symmetric positive definite matrix, which needs no pivots."""
-    return splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+def _factorized(system: sparse.csc_array, right: _Floats) -> _Floats:
+    """Solve by a factor of a symmetric positive definite matrix, which needs no pivots.
+
+    As nodes of a refined mesh are numbered, the minimum degree rule fills factors thirtyfold; it begins with neighbors
+    side by side.
+    """
+    order = reverse_cuthill_mckee(system.tocsr(), symmetric_mode=True)
+    sorted_system = system[order][:, order].tocsc()
+    factor = splu(sorted_system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    found = np.empty_like(right)
+    found[order] = factor.solve(np.ascontiguousarray(right[order]))
+    return found
 
 
 def _iterated(system: sparse.csc_array, right: _Floats) -> _Floats:
