@@ -29,7 +29,6 @@ from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagatio
 from swwl.classification.search import Folds, QuietStratified, inner_accuracies, inner_folds
 from swwl.errors import FoldWarning, InputError, InputTypeError
 from swwl.formatting import Record
-from swwl.gp.folds import fold_rule
 from swwl.kernels import SWWL, Factor
 from swwl.mesh.arrays import AnyArray
 from swwl.storage.atomic import atomic_write
@@ -178,7 +177,7 @@ def _outer_rule(
     if counts.sum() < n_outer:
         raise InputError(f"There are {counts.sum()} graphs, but {n_outer} outer folds were requested.")
     if folds == "authors":
-        return f"KFold({n_outer})", fold_rule(n_outer, 42 + seed)
+        return f"KFold({n_outer})", KFold(n_outer, shuffle=True, random_state=42 + seed)
     smallest = f"class {names[counts.argmin()]!r} has {counts.min()} members, fewer than the {n_outer} outer folds"
     if counts.max() < n_outer:
         warnings.warn(
@@ -186,7 +185,7 @@ def _outer_rule(
             FoldWarning,
             stacklevel=4,
         )
-        return f"KFold({n_outer})", fold_rule(n_outer, seed)
+        return f"KFold({n_outer})", KFold(n_outer, shuffle=True, random_state=seed)
     if counts.min() < n_outer:
         warnings.warn(f"A {smallest}: it is missing from some of them.", FoldWarning, stacklevel=4)
     return f"stratified({n_outer})", QuietStratified(n_outer, shuffle=True, random_state=seed)

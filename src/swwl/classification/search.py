@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import SVC
 
-from swwl.gp.folds import fold_rule
 from swwl.kernels import SWWL
 from swwl.mesh.arrays import AnyArray
 from swwl.mesh.graph import Graph
@@ -261,7 +260,7 @@ def inner_folds(labels: NDArray[np.intp], n_folds: int, seed: int) -> tuple[Fold
     counts = counts[counts > 0]
     number = min(n_folds, len(labels))
     stratified = QuietStratified(number, shuffle=True, random_state=seed)
-    rule = stratified if counts.max() >= number else fold_rule(number, seed)
+    rule = stratified if counts.max() >= number else KFold(number, shuffle=True, random_state=seed)
     return list(rule.split(labels, labels)), counts.min() >= number
 
 

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve, solve_triangular
 from scipy.spatial import cKDTree
-from sklearn.cluster import kmeans_plusplus
 
 from swwl.storage.checks import NotNegative, Shape
 
@@ -160,6 +159,8 @@ def choose_centers(pools: Sequence[Array], size: int, seed: int = 0) -> Array:
     pool = pool[rng.permutation(len(pool))[:_MOST_TO_CHOOSE_FROM]]
     if len(pool) <= size:
         return pool
+    from sklearn.cluster import kmeans_plusplus
+
     return np.asarray(kmeans_plusplus(pool, size, random_state=seed, n_local_trials=1)[0])
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from swwl.datasets.plaid import is_plaid, load_plaid
 from swwl.errors import InputError, MeshWarning
 from swwl.mesh.io.foam.case import is_set_up, why_no_case
 from swwl.mesh.io.formats import READERS, is_mesh
@@ -29,8 +28,11 @@ def read_table(path: Path) -> pd.DataFrame:
     ``attrs["lines"]`` says on which line each row stands, where that is not its number plus two, and ``attrs["marks"]``
     how a text file separates columns and writes numbers; ``attrs["folder"]`` is where paths of meshes begin.
     """
-    if path.is_dir() and not (path / "table.csv").exists() and is_plaid(path):
-        return _read_plaid(path)
+    if path.is_dir() and not (path / "table.csv").exists():
+        from swwl.datasets.plaid import is_plaid
+
+        if is_plaid(path):
+            return _read_plaid(path)
     if path.is_dir() and not (path / "table.csv").exists() and (cases := case_files(path)):
         return pd.DataFrame({"mesh": [str(case.absolute()) for case in cases]})
     frame, lines, marks = read_table_file(path)
@@ -74,6 +76,8 @@ def _meshes(entries: list[Path]) -> list[Path]:
 
 def _read_plaid(folder: Path) -> pd.DataFrame:
     """Read a PLAID folder; of its splits, those whose name begins with "train" are to train on."""
+    from swwl.datasets.plaid import load_plaid
+
     frame = load_plaid(folder)
     require_mesh_files(frame, folder)
     if not any(frame["split"]):

@@ -13,7 +13,6 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import (
@@ -883,6 +882,8 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
         check_predicts_numbers(self)
         targets, _, _ = split_targets(as_table(X), y, to_learn=False)
         mean = self.predict(X, widen=False).reshape(len(targets), -1)
+        from sklearn.metrics import r2_score
+
         return float(r2_score(targets, mean, sample_weight=sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,19 +7,19 @@ model itself is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.linear_model import RidgeCV
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from swwl.domain.verdict import Representation
 from swwl.gp.folds import shuffled_folds
 from swwl.kernels import PartMeasures
 from swwl.kernels.base import Factor
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 Array = NDArray[np.float64]
 
@@ -97,6 +97,11 @@ def spreadsheet_errors(
 
 
 def _make(model: str, seed: int) -> Pipeline:
+    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     if model == "linear":
         return make_pipeline(StandardScaler(), RidgeCV(_PENALTIES))
     trees = GradientBoostingRegressor(subsample=0.7, max_features=0.5, min_samples_leaf=3, random_state=seed)

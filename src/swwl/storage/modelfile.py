@@ -36,7 +36,7 @@ def storable(kind: Kind) -> Kind:
     return kind
 
 
-# Where classes that files may name are defined: they are imported when a file is read.
+# Where classes that files may name are defined: they are imported, in this order, until one has the name.
 _ROOMS = (
     "kernels",
     "kernels.stored",
@@ -172,14 +172,21 @@ def _restore(archive: zipfile.ZipFile, manifest: Record) -> Any:
             f"was written by swwl {manifest.get('swwl')} in format {version!r}, but this is swwl {swwl.__version__}, "
             f"which reads format {VERSION}."
         )
-    for room in _ROOMS:
-        import_module(f"swwl.{room}")
     try:
         arrays = _arrays(archive)
-        kind = STORABLE[manifest["model"]]
+        kind = _kind(manifest["model"])
         return kind.from_state(_decode(manifest, arrays))  # type: ignore[attr-defined]
     except Exception as error:  # whatever a state that is not ours makes of our own code
         raise InputError(f"was changed after it was written, or is damaged ({_reason(error)}).") from error
+
+
+def _kind(name: str) -> type:
+    """Return the class of ours that a file names."""
+    for room in _ROOMS:
+        if name in STORABLE:
+            break
+        import_module(f"swwl.{room}")
+    return STORABLE[name]
 
 
 def _arrays(archive: zipfile.ZipFile) -> list[NDArray[np.generic]]:
@@ -253,7 +260,7 @@ def _decode(value: Any, arrays: list[NDArray[np.generic]]) -> Any:
     if "$tuple" in value:
         return tuple(_decode(item, arrays) for item in value["$tuple"])
     if "$object" in value:
-        kind = STORABLE[value["$object"]]
+        kind = _kind(value["$object"])
         result, learned = kind(**_decode(value["params"], arrays)), declared(kind)
         for name, item in _decode(value["fitted"], arrays).items():
             if name not in learned:

@@ -12,7 +12,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
-from sklearn.covariance import ledoit_wolf
 
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
@@ -164,6 +163,8 @@ def error_correlation(errors: Array) -> Array:
     scaled = errors / np.where(size > 0, size, 1.0)
     if errors.shape[1] == 1 or len(errors) < 2:
         return np.eye(errors.shape[1])
+    from sklearn.covariance import ledoit_wolf
+
     found, _ = ledoit_wolf(scaled, assume_centered=True)
     root = np.sqrt(np.maximum(np.diag(found), np.finfo(float).tiny))
     correlation = 0.999 * found / np.outer(root, root)

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import (
@@ -367,6 +366,8 @@ class CurveRegressor(BaseEstimator):
             grid = self.grid_
             values = [np.interp(grid, at, own) for at, own in zip(curves.places, values, strict=True)]
         found = self.predict(X, grid=grid, widen=False)
+        from sklearn.metrics import r2_score
+
         return float(r2_score(np.stack(values), found, sample_weight=sample_weight, multioutput="variance_weighted"))
 
     def domain(self, X: Table, *, progress: Progress | None = None, memory: MemoryLike = None) -> pd.DataFrame:
