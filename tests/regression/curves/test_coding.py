@@ -57,7 +57,7 @@ def test_grids_of_their_own_give_the_same_curves():
         at = np.sort(np.concatenate([[0, 1], rng.uniform(0, 1, rng.integers(30, 60))]))
         a, b = np.linalg.lstsq(np.column_stack([np.sin(3 * T), T**2]), curve - 2, rcond=None)[0]
         own.append(np.column_stack([at, a * np.sin(3 * at) + b * at**2 + 2]))
-    grid, found, noise, smooth = common_values(listed_curves(own, "u"))
+    grid, found, noise, known, smooth = common_values(listed_curves(own, "u"))
     assert smooth and grid[0] == 0 and grid[-1] == 1
     basis = code_curves(listed_curves(own, "u")).basis
     assert len(basis.shapes) == 2
@@ -73,12 +73,26 @@ def test_points_left_out_tell_kinks_from_noise():
         at = np.sort(np.concatenate([[0, 1], rng.uniform(0, 1, 60)]))
         kinks.append(np.column_stack([at, rng.uniform(1, 2) * np.abs(at - 0.4)]))
         noisy.append(np.column_stack([at, np.sin(3 * at) + 0.1 * rng.normal(size=62)]))
-    grid, values, noise, smooth = common_values(listed_curves(kinks, "u"))
+    grid, values, noise, _, smooth = common_values(listed_curves(kinks, "u"))
     assert not smooth and len(grid) > 150 and np.abs(noise).max() < 1e-12
     np.testing.assert_allclose(values, values.max(axis=1, keepdims=True) * np.abs(grid - 0.4) / 0.6, atol=0.1)
-    grid, values, noise, smooth = common_values(listed_curves(noisy, "u"))
+    grid, values, noise, _, smooth = common_values(listed_curves(noisy, "u"))
     assert smooth and np.abs(values - np.sin(3 * grid)).mean() < 0.06
     np.testing.assert_allclose(noise.std(), 0.1, rtol=0.2)
+
+
+def test_guesses_between_the_points_of_a_curve_are_no_errors():
+    """A corner falls between the points of each curve: what its pieces make of it says nothing about the model."""
+    rng, corners = np.random.default_rng(5), []
+    for size in rng.uniform(1, 2, 40):
+        at = np.sort(np.concatenate([[0, 1], rng.uniform(0, 1, 20)]))
+        corners.append(np.column_stack([at, size * np.minimum(8 * at, 1)]))
+    given = listed_curves(corners, "u")
+    grid, values, _, known, smooth = common_values(given)
+    assert not smooth and known.shape == values.shape
+    np.testing.assert_array_equal(known[3], corners[3][np.abs(corners[3][:, :1] - grid).argmin(axis=0), 0])
+    rest, guessed = code_curves(given, most=1).rest, left_over(values, 1, 0)
+    assert np.abs(rest).max(axis=1).mean() < 0.6 * np.abs(guessed).max(axis=1).mean()
 
 
 def test_splines_fall_to_their_rate():

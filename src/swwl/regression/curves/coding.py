@@ -110,7 +110,7 @@ class CodedCurves(NamedTuple):
     basis : CurveBasis
     coefficients : ndarray of shape (N, k)
     rest : ndarray of shape (N, m)
-        What a basis without a curve leaves of it over.
+        What a basis without a curve leaves of it over, at its point nearest to each place.
     """
 
     values: Array
@@ -130,11 +130,13 @@ def code_curves(curves: Curves, most: int | None = None, seed: int = 0) -> Coded
     seed : int
         Of folds.
     """
-    grid, values, noise, smooth = common_values(curves)
+    grid, values, noise, known, smooth = common_values(curves)
     if float(np.ptp(values, axis=0).max()) == 0:
         raise InputError(f"Curve {curves.name!r} is the same in all {len(values)} rows: there is nothing to learn.")
     mean, shapes = principal_curves(values, MOST_SHAPES if most is None else most)
-    rest = left_over(values, len(shapes), seed) + noise
+    rest = left_over(values, len(shapes), seed)
+    # What lies between the points of a curve is a guess, and how far it is off no error of the basis.
+    rest = np.array([np.interp(at, grid, own) for at, own in zip(known, rest, strict=True)]) + noise
     basis = CurveBasis(grid, mean, shapes, (rest**2).mean(axis=0), smooth)
     return CodedCurves(values + noise, basis, basis.encode(values), rest)
 
@@ -178,7 +180,7 @@ def left_over(values: Array, number: int, seed: int) -> Array:
     return rest
 
 
-def common_values(curves: Curves) -> tuple[Array, Array, Array, bool]:
+def common_values(curves: Curves) -> tuple[Array, Array, Array, Array, bool]:
     """Return one grid (m,), the values of all curves on it, (N, m), and what splines leave over of these.
 
     Curves that share their abscissas are taken as they are.
@@ -187,12 +189,15 @@ def common_values(curves: Curves) -> tuple[Array, Array, Array, bool]:
     -------
     grid : ndarray of shape (m,)
     values, noise : ndarray of shape (N, m)
+    known : ndarray of shape (N, m)
+        The abscissas of the points of each curve that are nearest to the places.
     smooth : bool
         Whether values are those of splines.
     """
     grid = curves.common
     if grid is not None:
-        return grid, np.array(curves.values), np.zeros((len(curves), len(grid))), False
+        shape = len(curves), len(grid)
+        return grid, np.array(curves.values), np.zeros(shape), np.broadcast_to(grid, shape), False
     start, end = shared_range(curves)
     points = [_within(at, own, start, end) for at, own in zip(curves.places, curves.values, strict=True)]
     pooled = np.sort(np.concatenate([at for at, _ in points]))
@@ -203,10 +208,11 @@ def common_values(curves: Curves) -> tuple[Array, Array, Array, bool]:
     knots = _knots(pooled, pieces)
     found = [_curve_through(at, own, knots) for at, own in points]
     values = np.array([curve(grid) for curve in found])
-    noise = np.zeros_like(values)
+    noise, known = np.zeros_like(values), np.zeros_like(values)
     for row, ((at, own), curve) in enumerate(zip(points, found, strict=True)):
-        noise[row] = (own - curve(at))[_nearest(at, grid)]
-    return grid, values, noise, pieces > 0
+        near = _nearest(at, grid)
+        noise[row], known[row] = (own - curve(at))[near], at[near]
+    return grid, values, noise, known, pieces > 0
 
 
 def shared_range(curves: Curves) -> tuple[float, float]:
