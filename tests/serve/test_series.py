@@ -1,6 +1,7 @@
 """A model of fields over time, over HTTP and on the page: fields at a time, and how they change at a node."""
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -170,6 +171,53 @@ def test_the_page_goes_through_times(warm):
                 "Math.abs(document.getElementById('whole').data.find((one) => one.name === 'predicted').y.at(-1)"
                 f" - {expected}) < 1e-5"
             )
+            assert browser.nameless() == []
+        finally:
+            browser.close()
+
+
+@pytest.mark.slow
+def test_a_mesh_that_moves_does_so_on_the_page(tmp_path):
+    """Beams that bend with time, more under a larger load: nodes are drawn where they are predicted to be."""
+    rng, rows = np.random.default_rng(1), []
+    for number, load in enumerate(rng.uniform(1, 3, 16)):
+        points, cells = plate(60, seed=number)
+        bend = np.zeros((len(TIMES), len(points), 2))
+        bend[:, :, 1] = 0.1 * load * TIMES[:, None] * points[:, 0] ** 2
+        series = MeshSeries(
+            Mesh(points, {"triangle": cells}), TIMES, {"T": load * TIMES[:, None] * points[:, 1], "motion": bend}
+        )
+        series.write(tmp_path / f"{number}.pvd")
+        rows.append({"mesh": tmp_path / f"{number}.pvd", "load": load})
+    model = TransientRegressor(n_modes=2).fit(pd.DataFrame(rows), ["T", "motion"])
+    known = {"rows": list(range(16)), "meshes": {"mesh": [f"{k}.pvd" for k in range(16)]}, "nodes": []}
+    told = {"table": "table.csv", "split": "all rows", "n_rows": 16, "ignored": {}, "train": known}
+    model.metadata_ = told | {"ranges": {}, "held_out_scores": {}}
+    model.save(tmp_path / "bend.swwl")
+    with served_by(load_served([tmp_path / "bend.swwl"], tmp_path), tmp_path) as port:
+        browser = Chromium(*WEBGL)
+        try:
+            browser.open(f"http://127.0.0.1:{port}/", 1400, 900)
+            browser.wait_for("document.getElementById('moved').value === 'motion'")
+            browser.wait_for("document.getElementById('moved-times').value === '1'")
+            show = (
+                "(() => {{ const t = document.getElementById('{}'); t.value = '{}';"
+                " t.dispatchEvent(new Event('{}')); }})()"
+            )
+            browser.ask(show.format("color", "", "change"))
+            canvas = "document.getElementById('canvas').toDataURL()"
+            browser.wait_for("document.getElementById('bar').hidden")
+            late = browser.ask(canvas)
+            browser.ask(show.format("time", 1, "input"))
+            browser.wait_for(f"{canvas} !== {late!r}")
+            time.sleep(0.5)
+            early = browser.ask(canvas)
+            browser.ask(show.format("moved-times", 3, "input"))
+            browser.wait_for(f"![{late!r}, {early!r}].includes({canvas})")
+            browser.ask(show.format("moved-times", 1, "input"))
+            browser.wait_for(f"{canvas} === {early!r}")
+            browser.ask(show.format("moved", "", "change"))
+            browser.wait_for("document.getElementById('moved-times-row').hidden")
             assert browser.nameless() == []
         finally:
             browser.close()

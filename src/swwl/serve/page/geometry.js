@@ -6,6 +6,10 @@ import { View3D } from "./view3d.js";
 
 const at = (id) => document.getElementById(id);
 
+// The field that says how far nodes of meshes that move went, and which part of the mesh a motion has to be to be seen.
+const MOTION = "motion";
+const SEEN = 0.02;
+
 export class Geometry {
   constructor(complain) {
     this.complain = complain;
@@ -26,6 +30,12 @@ export class Geometry {
       this.wanted = at("color").value;
       this.paint();
     });
+    at("moved").addEventListener("change", () => {
+      at("moved-times").value = "";
+      this.onAsk?.();
+      this.move();
+    });
+    at("moved-times").addEventListener("input", () => this.move());
     at("vtu").addEventListener("click", () => this.takeAway());
   }
 
@@ -42,6 +52,10 @@ export class Geometry {
     this.points = arrays.points;
     this.view.show(arrays.points, arrays.triangles, arrays.edges, header.dimension < 3);
     this.sources = {};
+    this.vectors = {};
+    at("moved-row").hidden = at("moved-times-row").hidden = true;
+    at("moved").replaceChildren(new Option("nothing", ""));
+    at("moved-times").value = "";
     for (const name of header.fields) this.sources[`file:${name}`] = { name: `${name} in the file`, values: arrays[`field:${name}`] };
     for (const name of facts.fields) {
       this.sources[`mean:${name}`] = { name: `${name}, predicted`, later: true };
@@ -70,14 +84,17 @@ export class Geometry {
     if (!this.view || stale()) return; // it is asked for again as soon as the mesh is there
     this.question = { ...question, column: at("column").value };
     this.time = time;
-    if (facts.fields.length && /^(mean|std):/.test(key)) {
+    if (facts.fields.length && (/^(mean|std):/.test(key) || at("moved").value || facts.fields.includes(MOTION))) {
       const { arrays } = await unpacked(await post("/api/field", { ...this.question, ...time }));
       if (stale()) return;
       for (const name of facts.fields) {
         this.sources[`mean:${name}`].values = this.chosen(arrays[`value:${name}`]);
         this.sources[`std:${name}`].values = this.chosen(arrays[`std:${name}`]);
+        this.vectors[name] = this.vectorsOf(arrays[`value:${name}`]);
       }
-    } else if (key.startsWith("sens:")) {
+      this.offer();
+    }
+    if (key.startsWith("sens:")) {
       const { arrays } = await unpacked(await post("/api/sensitivity", this.question));
       if (stale()) return;
       for (const [name, values] of Object.entries(arrays)) {
@@ -90,6 +107,7 @@ export class Geometry {
 
   /** Keep the colors of fields the same at all times: the least and the largest of all of them, by field. */
   hold(ranges) {
+    this.ranges = ranges;
     for (const [name, { mean, std }] of Object.entries(ranges)) {
       if (this.sources[`mean:${name}`]) this.sources[`mean:${name}`].range = mean;
       if (this.sources[`std:${name}`]) this.sources[`std:${name}`].range = std;
@@ -105,6 +123,52 @@ export class Geometry {
       for (let k = 0; k < width; k++) sum += values[node * width + k] ** 2;
       return width === 1 ? values[node] : Math.sqrt(sum);
     });
+  }
+
+  /** Return three numbers for each point that is drawn of a field of vectors, or null of other fields. */
+  vectorsOf(values) {
+    const width = values.length / this.header.nodes;
+    if (width !== 2 && width !== 3) return null;
+    const found = new Float32Array(3 * this.nodes.length);
+    for (const [point, node] of this.nodes.entries()) for (let k = 0; k < width; k++) found[3 * point + k] = values[node * width + k];
+    return found;
+  }
+
+  /** Offer the predicted vectors to move nodes by; where the mesh of a case moves in time, it does so by itself. */
+  offer() {
+    const choice = at("moved");
+    const names = Object.keys(this.vectors).filter((name) => this.vectors[name]);
+    if (choice.childElementCount !== names.length + 1) {
+      choice.replaceChildren(new Option("nothing", ""), ...names.map((name) => new Option(name, name)));
+      if (names.includes(MOTION)) choice.value = MOTION;
+      at("moved-row").hidden = names.length === 0;
+    }
+    this.move();
+  }
+
+  /** Draw the nodes where the chosen vectors take them, so many times as far. */
+  move() {
+    const vectors = this.vectors?.[at("moved").value];
+    at("moved-times-row").hidden = !vectors;
+    if (!vectors) {
+      this.view.displace(this.points);
+      return;
+    }
+    const times = at("moved-times");
+    if (times.value === "") times.value = this.factor(vectors);
+    const factor = Number(times.value);
+    if (Number.isFinite(factor)) this.view.displace(this.points.map((value, i) => value + factor * vectors[i]));
+  }
+
+  /** Return 1 for vectors that can be seen, and a round number that makes others visible. */
+  factor(vectors) {
+    const largest = this.ranges?.[at("moved").value]?.mean[1] ?? vectors.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const share = largest / this.view.mesh.radius;
+    if (!(share > 0)) return "";
+    if (share >= SEEN && share <= 1) return 1;
+    const wanted = (2 * SEEN) / share;
+    const power = 10 ** Math.floor(Math.log10(wanted));
+    return Number((power * [5, 2, 1].find((digit) => digit * power <= wanted)).toPrecision(1));
   }
 
   paint(ask = true) {

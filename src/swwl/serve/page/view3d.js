@@ -91,6 +91,15 @@ export class View3D {
     this.draw();
   }
 
+  /** Draw the same mesh with its points elsewhere (3 n); the camera stays where it is. */
+  displace(points) {
+    if (!this.mesh || points === this.mesh.points) return;
+    this.mesh.points = points;
+    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.mesh.buffers[0]);
+    this.gl.bufferData(this.gl.ARRAY_BUFFER, points, this.gl.DYNAMIC_DRAW);
+    this.draw();
+  }
+
   /** Color the mesh by values at its points, or not at all. */
   color(values, range = [0, 1], map = "viridis") {
     this.values = values;
