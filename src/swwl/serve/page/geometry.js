@@ -31,6 +31,7 @@ export class Geometry {
       this.paint();
     });
     at("moved").addEventListener("change", () => {
+      this.mover = at("moved").value;
       at("moved-times").value = "";
       this.onAsk?.();
       this.move();
@@ -84,7 +85,7 @@ export class Geometry {
     if (!this.view || stale()) return; // it is asked for again as soon as the mesh is there
     this.question = { ...question, column: at("column").value };
     this.time = time;
-    if (facts.fields.length && (/^(mean|std):/.test(key) || at("moved").value || facts.fields.includes(MOTION))) {
+    if (facts.fields.length && (/^(mean|std):/.test(key) || at("moved").value || facts.fields.includes(this.mover ?? MOTION))) {
       const { arrays } = await unpacked(await post("/api/field", { ...this.question, ...time }));
       if (stale()) return;
       for (const name of facts.fields) {
@@ -140,7 +141,8 @@ export class Geometry {
     const names = Object.keys(this.vectors).filter((name) => this.vectors[name]);
     if (choice.childElementCount !== names.length + 1) {
       choice.replaceChildren(new Option("nothing", ""), ...names.map((name) => new Option(name, name)));
-      if (names.includes(MOTION)) choice.value = MOTION;
+      const wanted = this.mover ?? MOTION;
+      choice.value = names.includes(wanted) ? wanted : "";
       at("moved-row").hidden = names.length === 0;
     }
     this.move();
