@@ -121,7 +121,9 @@ def calibrate(coded: CodedCurves, told: tuple[Array, Array], rows: NDArray[np.in
     truth, coefficients, rest = coded.values[rows], coded.coefficients[rows], coded.rest[rows]
     correlation = error_correlation((coefficients - mean) / np.maximum(std, np.finfo(float).tiny))
     errors = (coefficients - mean) @ basis.shapes + rest
-    sd = curve_deviations(basis, correlation, std)
+    # A curve whose noise is large somewhere makes the noise large there: new ones did not.
+    noise = basis.noise - (rest**2 - basis.noise) / max(1, len(coded.rest) - 1)
+    sd = np.sqrt(np.maximum(curve_deviations(basis, correlation, std) ** 2 - basis.noise + noise, 0.0))
     sd = np.maximum(sd, _ROUNDING * np.sqrt((truth**2).mean()) + np.finfo(float).tiny)
     pool = np.abs(errors / sd)
     widths = np.maximum.accumulate(np.maximum(np.quantile(pool, LEVELS), 1e-6 * LEVELS))
