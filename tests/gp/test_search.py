@@ -9,7 +9,9 @@ from swwl.gp import Coordinates, GPWarning, Joint, RobustGP
 from swwl.gp.blocks import Distances
 from swwl.gp.correlations import get_correlation
 from swwl.gp.factors import Term
-from swwl.gp.search import default_bounds, sample_pairs, starting_points, starting_ranges
+from swwl.gp.prior import default_prior
+from swwl.gp.search import Given, _Descent, default_bounds, make_search, sample_pairs, starting_points, starting_ranges
+from swwl.gp.solvers.base import Problem, standardize
 from swwl.gp.solvers.dense import DenseSolver
 
 CASES = {
@@ -161,3 +163,22 @@ def test_noise_stays_noise():
     with pytest.warns(GPWarning, match="cannot be told from noise"):
         gp = RobustGP(["matern52"]).fit([Joint([Coordinates(x)], list("abc"))], y)
     assert np.sqrt(np.mean((gp.leave_one_out().mean - y) ** 2)) > 0.9 * y.std()
+
+
+@pytest.mark.parametrize("part", [0.0, 0.03, 0.3])
+def test_derivatives_of_the_search_are_those_of_differences(part):
+    """Whatever is added to inverse ranges before logarithms are taken, at ranges that matter and others."""
+    rng = np.random.default_rng(0)
+    terms = DenseSolver.prepare([Term(get_correlation("gaussian"), Coordinates(rng.normal(size=(30, 4))))])
+    y, prior = standardize(rng.normal(size=(30, 1)), shift=True), default_prior(terms[0].block.largest(), 30)
+    problem = Problem(terms, np.ones((30, 1)), y, "posterior", prior)
+    search = make_search(terms, 30, Given(None, 1e-6, None, None), n_starts=1, seed=0)
+    w = search.starts[0] - [0.0, 1.0, 5.0, 0.5, 2.0]
+    descent = _Descent(DenseSolver(problem), search, w, np.append(np.full(4, part), 0.0))
+    z = descent.shifted(w)
+    assert_allclose(descent.logs(z), w, rtol=1e-9)
+    _, gradient = descent(z)
+    for i in range(5):
+        step = np.zeros(5)
+        step[i] = 1e-5
+        assert_allclose((descent(z + step)[0] - descent(z - step)[0]) / 2e-5, gradient[i], rtol=1e-5, atol=1e-6)

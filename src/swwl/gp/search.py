@@ -4,6 +4,11 @@ The start decides. With p factors the ranges must start long enough for the *pro
 one half at a typical pair of points; starts that make it near zero end in a flat optimum that calls
 everything noise. A function of many periods calls itself noise from long ranges: where a tenth of the variance or more
 comes out as noise, one more run begins with short ranges, and counts if it explains the targets clearly better.
+
+The last steps are taken in log(β + s), not in log β, with s a small part of what the range that matters most has. Of an
+input that hardly matters the value is nearly a quadratic function of β, down whose exponential slope in log β a search
+takes one step after the other; in log(β + s) such a range is at its bound in one or two. On the way there, while it is
+not known which ranges matter, the logarithm is safer: those of smooth functions matter, however long they are.
 """
 
 from __future__ import annotations
@@ -29,6 +34,10 @@ _START_LEVELS = ((0.5, 1e-2), (0.9, 1e-4), (0.9, 1e-1))
 _SHORT, _SEEMS_NOISE, _CLEARLY = (0.01, 1e-2), 0.1, 3.0
 SMALLEST_NUGGET = 1e-20  # stands for zero in log ν: far below rounding
 LARGEST_NUGGET = 1e6
+# s over the largest β times the largest distance. On 23 searches with 11 to 84 ranges and 130 with 3 to 25, 0.01 to 0.1
+# take a half and three quarters of the evaluations of 0, to the same maxima.
+_SHIFT = 0.03
+_WIDEST = 1e5  # the upper bound of β times the largest distance
 # Beyond so many points the value is rounded by more than a step of the finest tolerance gains.
 _MANY = 100
 
@@ -146,7 +155,7 @@ def default_bounds(terms: Sequence[Term], n: int, nugget_floor: float) -> tuple[
         if pivots.min() < 1e-15 * pivots.max():
             break
         scale *= 0.5
-    return np.log(scale / largest), np.log(1e5 / largest)
+    return np.log(scale / largest), np.log(_WIDEST / largest)
 
 
 @dataclass(frozen=True)
@@ -255,24 +264,46 @@ def make_search(
 
 
 class _Descent:
-    """The objective with its sign turned for a minimizer, on the free parameters; failures become walls."""
+    """The objective with its sign turned for a minimizer, in the free z = log(exp(w) + s); failures become walls.
 
-    def __init__(self, solver: Solver, free: NDArray[np.bool_], fixed: Array):
-        self.solver, self.free, self.full = solver, free, fixed.copy()
+    Parameters
+    ----------
+    solver : Solver
+    search : Search
+    fixed : ndarray of shape (p + 1,)
+        Logarithms w of all parameters; those that are not free stay.
+    shift : ndarray of shape (p + 1,)
+        The s of each.
+    """
+
+    def __init__(self, solver: Solver, search: Search, fixed: Array, shift: Array):
+        self.solver, self.free, self.full = solver, search.free, fixed.copy()
+        self.shift, self.least = shift[search.free], np.exp(search.lower[search.free])
         self.worst = -np.inf
 
-    def __call__(self, x: Array) -> tuple[float, Array]:
-        self.full[self.free] = x
+    def shifted(self, w: Array) -> Array:
+        """Return z of the free ones of w, (p + 1,)."""
+        own = w[self.free]
+        return np.where(self.shift > 0.0, np.log(np.exp(own) + self.shift), own)
+
+    def logs(self, z: Array) -> Array:
+        """Return all w, (p + 1,), given z of the free ones."""
+        full, plain = self.full.copy(), self.shift == 0.0
+        full[self.free] = np.where(plain, z, np.log(np.maximum(np.exp(z) - self.shift, self.least)))
+        return full
+
+    def __call__(self, z: Array) -> tuple[float, Array]:
+        w = self.logs(z)
         try:
-            value, gradient = self.solver.with_gradient(self.full[:-1], float(self.full[-1]))
+            value, gradient = self.solver.with_gradient(w[:-1], float(w[-1]))
         except NotPositiveDefinite:
             value = -np.inf
         if not np.isfinite(value):
             # a wall of moderate height: the line search interpolates back instead of collapsing to no step
             wall = self.worst + abs(self.worst) if np.isfinite(self.worst) else 0.0
-            return wall + 100.0, np.zeros(len(x))
+            return wall + 100.0, np.zeros(len(z))
         self.worst = max(self.worst, -value)
-        return -value, -gradient[self.free]
+        return -value, -gradient[self.free] * (1.0 + self.shift * np.exp(-w[self.free]))
 
 
 def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
@@ -289,17 +320,17 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
         solver.settle(starts[0, :-1], float(starts[0, -1]))
         value = solver(starts[0, :-1], float(starts[0, -1]))
         return Optimum(starts[0, :-1], float(starts[0, -1]), value, np.zeros(len(free)), True, starts[0])
-    bounds = list(zip(lower[free], upper[free], strict=True))
+    largest = _WIDEST * np.exp(-search.box[1])  # distances
 
-    def run(x: Array, ftol: float, gtol: float) -> tuple[float, Array, int]:
+    def run(x: Array, ftol: float, gtol: float, part: float = 0.0) -> tuple[float, Array, int]:
         solver.settle(x[:-1], float(x[-1]))
-        descent = _Descent(solver, free, x)
+        shift = part * np.max(np.exp(x[:-1]) * largest, initial=0.0) / largest
+        descent = _Descent(solver, search, x, np.append(shift, 0.0))
+        bounds = list(zip(descent.shifted(lower), descent.shifted(upper), strict=True))
         # as many corrections as ranges: next to an evaluation they cost nothing, and spare a third of the last steps
         options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": max(20, int(free.sum()))}
-        found = minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        full = x.copy()
-        full[free] = found.x
-        return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status
+        found = minimize(descent, descent.shifted(x), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        return found.fun if np.isfinite(descent.worst) else np.inf, descent.logs(found.x), found.status
 
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]
     (best_value, best, status), began = min(coarse, key=lambda c: c[0]), starts[0]
@@ -311,7 +342,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
     if not np.isfinite(best_value):
         raise NotPositiveDefinite("The correlation matrix could not be factorized at any start.")
     if search.fine:
-        _, best, status = run(best, ftol=search.tolerance, gtol=1e-6)
+        _, best, status = run(best, ftol=search.tolerance, gtol=1e-6, part=_SHIFT)
     value, gradient = solver.with_gradient(best[:-1], float(best[-1]))
     # status 1 is the limit of iterations; 2 is a line search stopped by rounding, which is as good as it gets
     return Optimum(best[:-1], float(best[-1]), value, gradient, status != 1, began)

@@ -219,8 +219,8 @@ def small():
     """Return a fit of 120 borehole rows with few inducing rows and neighbors, and its rows."""
     x, y = borehole(120, 1)
     options = {"n_inducing": 30, "n_neighbors": 8, "n_predict_neighbors": 12}
-    gp = RobustGP(BOREHOLE, solver="vecchia", solver_options=options, n_starts=1, max_iter=30)
-    with pytest.warns(match="max_iter=30"):
+    gp = RobustGP(BOREHOLE, solver="vecchia", solver_options=options, n_starts=1, max_iter=10)
+    with pytest.warns(match="max_iter=10"):
         gp.fit(borehole_items(x), y)
     return gp, x, y
 
