@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swwl.errors import InputError
+from swwl.errors import GPWarning, InputError
 from swwl.regression.curves.coding import (
     CurveBasis,
     code_curves,
@@ -117,5 +117,13 @@ def test_curves_that_hardly_overlap_or_never_vary():
     one = [np.column_stack([np.linspace(a, a + 1, 9), np.arange(9.0)]) for a in (0, 0.8)]
     with pytest.raises(InputError, match="row 1 begins at 0.8 and row 0 ends at 1, so that all curves share less"):
         shared_range(listed_curves(one, "u"))
+    # a polar whose solver stopped early: the rows without which the others share more are named
+    polars = [
+        np.column_stack([np.linspace(-4, end, 20), np.arange(20.0)]) for end in (12, 12, 1, 12, 11, 12, 3, *[12] * 5)
+    ]
+    with pytest.raises(InputError, match="without rows 2, 6 they share -4 to 11: leave them out, or give curves over"):
+        shared_range(listed_curves(polars, "u"))
+    with pytest.warns(GPWarning, match="from -4 to 7, which all curves share; without row 6 they share -4 to 12"):
+        assert shared_range(listed_curves([*[polars[0]] * 6, polars[0][:14]], "u"))[0] == -4.0
     with pytest.raises(InputError, match="'u' is the same in all 6 rows"):
         code_curves(listed_curves([T] * 6, "u"))

@@ -6,6 +6,7 @@ B-splines, whichever says best what points that are left out are. What a basis l
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
-from swwl.errors import InputError
+from swwl.errors import GPWarning, InputError
 from swwl.gp.folds import shuffled_folds
 from swwl.storage.checks import Shape
 from swwl.tables.series import Curves
@@ -34,6 +35,8 @@ _MOST_TRIED, _RIDGE = 100, 1e-6
 _FOURTH = 4
 # A common grid has at least and at most so many places.
 _GRID = (100, 400)
+# Of the usual length of a curve, below which what all share is told.
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
@@ -224,11 +227,33 @@ def shared_range(curves: Curves) -> tuple[float, float]:
             int(np.argmax([at[0] for at in curves.places])),
             int(np.argmin([at[-1] for at in curves.places])),
         )
+        others = _short_rows(curves, usual / 2)
         raise InputError(
             f"Curve {curves.name!r}: row {first} begins at {start:g} and row {last} ends at {end:g}, so that all "
-            f"curves share less than half of their length; leave such rows out, or give curves over the same range."
+            f"curves share less than half of their length; {others}give curves over the same range."
         )
+    if end - start < _NEARLY_ALL * usual:
+        others = _short_rows(curves, _NEARLY_ALL * usual).removesuffix(", or ")
+        text = f"Curve {curves.name!r} is learned from {start:g} to {end:g}, which all curves share"
+        warnings.warn(f"{text}; {others} to learn more of it.", GPWarning, stacklevel=2)
     return start, end
+
+
+def _short_rows(curves: Curves, length: float) -> str:
+    """Say without which rows the others share so much, if these are no more than a fifth: words for a message."""
+    starts, ends = (np.array([at[side] for at in curves.places]) for side in (0, -1))
+    rows, out = list(range(len(starts))), []
+    while len(rows) > 2 and ends[rows].min() - starts[rows].max() < length:
+        first, last = max(rows, key=starts.__getitem__), min(rows, key=ends.__getitem__)
+        # whichever holds the others back by more
+        gains = [np.ptp(np.sort(starts[rows])[-2:]), np.ptp(np.sort(ends[rows])[:2])]
+        out.append(first if gains[0] > gains[1] else last)
+        rows.remove(out[-1])
+    if len(out) > len(starts) / 5:
+        return "leave short ones out, or "
+    named = ", ".join(map(str, sorted(out)))
+    many, them = ("s", "them") if len(out) > 1 else ("", "it")
+    return f"without row{many} {named} they share {starts[rows].max():g} to {ends[rows].min():g}: leave {them} out, or "
 
 
 def fit_spline(places: Array, values: Array, knots: Array) -> BSpline:
