@@ -105,6 +105,19 @@ def test_the_end_is_told_once_and_what_was_not_needed(monkeypatch):
     ]
 
 
+def test_other_things_afterwards_have_a_rate_of_their_own(monkeypatch):
+    clock(monkeypatch, [0, 0, 2, 10, 14])
+    log = io.StringIO()
+    show = ProgressBar("meshes", log)
+    for done, total in ((16, 89), (89, 89), (1, 15), (15, 15)):
+        show(done, total)
+    assert log.getvalue().splitlines() == [
+        "meshes: 89 of 89 in 0:02, 36.5 per second",
+        "meshes: 1 of 15",
+        "meshes: 15 of 15 in 0:04, 3.5 per second",
+    ]
+
+
 def test_what_takes_no_time_has_no_rate(monkeypatch):
     clock(monkeypatch, [0, 0, 0.001])
     log = io.StringIO()

@@ -212,6 +212,8 @@ class ProgressBar:
     def __call__(self, done: int, total: int | None) -> None:
         """Show that `done` of `total` are done."""
         now = time.monotonic()
+        if self._ended is not None and total != self._ended:  # other things than before: another rate
+            self._start = self._ended = self._most = None
         if done == total:
             if total == self._ended:  # several passes over the same things are told once
                 return

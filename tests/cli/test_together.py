@@ -37,6 +37,16 @@ def test_fit_and_info_say_what_cheap_rows_bring(fitted, folder):
     assert {row["test"] for row in tests} == {"cross-validation", "held-out rows"}
 
 
+def test_the_same_case_at_two_levels_is_not_told(folder):
+    table = levels_table()
+    fine = table["level"] == "fine"
+    twins = pd.concat([table, table[fine].assign(level="coarse")], ignore_index=True)
+    twins.to_csv(folder / "twins.csv", index=False)
+    for options, told in ((["--fidelity", "level"], False), (["--inputs", "a,b"], True)):
+        said = swwl("fit", folder / "twins.csv", "--target", "y", *options, *SCALARS, "-o", folder / "t.swwl").output
+        assert ("repeat others" in said) == told
+
+
 def test_answers_of_cheap_rows_are_not_compared(fitted, folder):
     said = swwl("predict", folder / "m.swwl", folder / "levels.csv", "-o", folder / "p.csv").output
     assert len(pd.read_csv(folder / "p.csv")) == 75 and "agree with the model" in said.replace("\n", " ")

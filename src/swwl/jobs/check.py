@@ -674,7 +674,8 @@ def _of_rows(plan: FitPlan, columns: Sequence[MeshColumn]) -> list[Finding]:
     train = set(map(int, plan.split.train))
     found: list[Finding] = []
     keys = {row: (*(keys.get(row) for keys in of_columns), *values) for row, values in zip(rows, numbers, strict=True)}
-    same = [(rows[a], rows[b]) for a, b in repeated_rows(list(keys.values()))]
+    levels = [None] * len(frame) if plan.fidelity is None else frame[plan.fidelity.column].tolist()  # one row of each
+    same = [(rows[a], rows[b]) for a, b in repeated_rows([(*keys[row], levels[row]) for row in rows])]
     fitted = {keys[row]: row for row in reversed(rows) if row in train}
     twins = [(row, fitted[keys[row]]) for row in rows if row not in train and keys[row] in fitted]
     what = "mesh and inputs" if columns and (plan.inputs or plan.categories) else "mesh" if columns else "inputs"
