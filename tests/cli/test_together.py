@@ -40,7 +40,8 @@ def test_fit_and_info_say_what_cheap_rows_bring(fitted, folder):
 def test_the_same_case_at_two_levels_is_not_told(folder):
     table = levels_table()
     fine = table["level"] == "fine"
-    twins = pd.concat([table, table[fine].assign(level="coarse")], ignore_index=True)
+    coarse = table[fine].assign(level="coarse", y=lambda rows: 0.9 * rows["y"] + 0.1 * rows["a"] ** 3)
+    twins = pd.concat([table, coarse], ignore_index=True)
     twins.to_csv(folder / "twins.csv", index=False)
     for options, told in ((["--fidelity", "level"], False), (["--inputs", "a,b"], True)):
         said = swwl("fit", folder / "twins.csv", "--target", "y", *options, *SCALARS, "-o", folder / "t.swwl").output
