@@ -120,6 +120,17 @@ def test_only_large_meshes_and_long_runs_are_selected_from(monkeypatch):
     assert kernel_for(50, 1000, 500) is None
 
 
+def test_crowded_rows_are_sorted_and_so_are_some_meshes_after_them(monkeypatch):
+    monkeypatch.setattr(selection, "_SORTED_FIRST", 10**6)
+    monkeypatch.setattr(selection._Work, "values", 10**6)
+    monkeypatch.setattr(selection, "kernel", lambda: select_rows)
+    even, ranks = np.random.default_rng(0).random((2, 5000)).astype(np.float32), np.arange(0, 5000, 100, dtype=np.int32)
+    assert_selected(even, ranks, select_rows)
+    assert kernel_for(2, 5000, 100) is select_rows
+    assert_selected(even**20, ranks, select_rows)
+    assert [kernel_for(2, 5000, 100) for _ in range(9)] == [None] * selection._MORE_SORTED + [select_rows]
+
+
 def test_without_numba_everything_is_sorted(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     assert kernel.__wrapped__() is None

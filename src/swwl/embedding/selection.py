@@ -19,13 +19,14 @@ Kernel = Callable[[Floats, Floats, Floats, Integers, int, Floats, NDArray[np.boo
 
 # Some four values a bin, in no more bins than numbers of 16 bits tell apart and the cache holds.
 _PER_BIN, _MOST_BINS = 4, 32_768
-# Values of a bin that are still sorted here: by comparing each with each. A row that needs a fuller bin is not.
-_MOST_IN_BIN = 64
+# Values of a bin that are still sorted here, by comparing each with each, and comparisons per value of a row. A row
+# that needs fuller bins, as those of graded meshes do, is sorted as a whole; where a quarter of them is, so are
+# eight more meshes.
+_MOST_IN_BIN, _MOST_COMPARED, _MORE_SORTED = 64, 2, 8
 # With fewer values for every quantile nearly all bins are needed, and a sort is quicker.
 _LEAST_PER_QUANTILE = 50
 # Values that a process sorts before it loads numba: half a second of work, which is what loading takes.
 _SORTED_FIRST = 200_000_000
-
 
 _lock = Lock()
 
@@ -108,6 +109,8 @@ def selected(rows: Floats, ranks: Integers, select: Kernel) -> Floats:
         scale = ((1 - 1e-6) * n_bins / (high.astype(np.float64) - low)).astype(np.float32)
         left = ~(np.isfinite(scale) & np.isfinite(high - low))
     select(rows, low, scale, ranks, n_bins, found, left)
+    if 4 * np.count_nonzero(left) > len(rows):
+        _Work.values = _SORTED_FIRST - _MORE_SORTED * rows.size
     for p in np.flatnonzero(left):
         rows[p].sort()
         found[p] = rows[p, ranks]
@@ -130,7 +133,7 @@ def select_rows(
             continue
         row = rows[p]
         _count(row, low[p], scale[p], bins, counts)
-        n_groups = _mark(counts, ranks, needed, start, groups)
+        n_groups = _mark(counts, ranks, _MOST_COMPARED * n, needed, start, groups)
         if n_groups < 0:
             left[p] = True
             continue
@@ -155,20 +158,23 @@ def _count(row: Floats, low: np.float32, scale: np.float32, bins: NDArray[np.uin
         counts[bins[i]] += np.int32(1)
 
 
-def _mark(counts: Integers, ranks: Integers, needed: NDArray[np.uint8], start: Integers, groups: Integers) -> int:
-    """Find the bins that hold the ranks; return how many there are, or -1 if one of them holds too many values.
+def _mark(
+    counts: Integers, ranks: Integers, most: int, needed: NDArray[np.uint8], start: Integers, groups: Integers
+) -> int:
+    """Find the bins that hold the ranks; return how many there are, or -1 if they hold too many values.
 
     Each has a row of ``groups``: where its values are to be put, how many it holds, how many values lie below, and its
     first rank. Places are multiples of eight.
     """
     needed[:] = 0
-    k, b, below, total, group = 0, 0, 0, 0, 0
+    k, b, below, total, group, compared = 0, 0, 0, 0, 0, 0
     while k < len(ranks):
         end = below + counts[b]
         while end <= ranks[k]:
             b, below = b + 1, end
             end += counts[b]
-        if end - below > _MOST_IN_BIN:
+        compared += (end - below) ** 2
+        if end - below > _MOST_IN_BIN or compared > most:
             return -1
         needed[b], start[b] = 1, total
         groups[group, 0], groups[group, 1], groups[group, 2], groups[group, 3] = total, end - below, below, k
