@@ -3,6 +3,10 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from time import process_time
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +16,25 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import Line, best_times, peak_memory
 from benchmarks.shapes import patch, shell
 from swwl import Graph, SWWLEmbedding, pairwise_distances
+from swwl.embedding.selection import Kernel, kernel
 
 N_NODES = 30_000
 
 
 def run() -> Iterator[Line]:
     """Measure everything; H = 3, P = 50, Q = 500."""
-    yield from sort_floor()
-    yield from large_steps()
-    yield from distances()
-    yield from pytorch_geometric()
+    with quantiles_by(None):
+        yield from sort_floor()
+        yield from large_steps()
+        yield from distances()
+        yield from pytorch_geometric()
+    yield from selection()
     yield from memory()
+
+
+def quantiles_by(select: Kernel | None) -> AbstractContextManager[object]:
+    """Return a context in which all quantiles are selected, or sorted for; by default large runs select."""
+    return mock.patch("swwl.embedding.sliced.kernel_for", lambda *_: select)
 
 
 def sort_floor() -> Iterator[Line]:
@@ -37,11 +49,37 @@ def sort_floor() -> Iterator[Line]:
             np.sort(matrix, axis=1)
 
     with threadpool_limits(1):
-        sort, single, double = best_times(floor, lambda: one.transform(graphs), lambda: two.transform(graphs))
+        # Of one thread the processor time, which others on the machine do not lengthen.
+        sort, single = best_times(floor, lambda: one.transform(graphs), timer=process_time)
+        wall, double = best_times(floor, lambda: two.transform(graphs))
     error = _error(graphs[0], one)
     per_graph = f"{1e3 * single / len(graphs):.1f} ms a mesh, error {error:.0e}"
     yield Line("embedding, 1 thread / np.sort of the projections", single / sort, 1.4, note=per_graph)
-    yield Line("embedding, 2 threads / np.sort of the projections, 1 thread", double / sort, 0.85)
+    yield Line("embedding, 2 threads / np.sort of the projections, 1 thread", double / wall, 0.85)
+
+
+def selection() -> Iterator[Line]:
+    """Compare embeddings by numba with those that sort, by processor time."""
+    select = kernel()
+    for n_nodes, count, n_quantiles in ((N_NODES, 24, 100), (N_NODES, 24, 500), (180_000, 6, 100), (180_000, 6, 500)):
+        name = f"embedding with numba / without, {n_nodes} nodes, Q = {n_quantiles}"
+        if select is None:
+            yield Line(f"{name} (not installed)", float("nan"))
+            continue
+        graphs = [patch(n_nodes, seed) for seed in range(count)]
+        embedding = SWWLEmbedding(n_quantiles=n_quantiles, n_jobs=1).fit(graphs)
+        with threadpool_limits(1):
+            plain, quick = best_times(
+                partial(_rows, embedding, graphs, None), partial(_rows, embedding, graphs, select), timer=process_time
+            )
+        same = np.array_equal(_rows(embedding, graphs, None), _rows(embedding, graphs, select))
+        note = f"{1e3 * quick / count:.1f} ms a mesh, {'the same' if same else 'OTHER'} rows"
+        yield Line(name, quick / plain, 1, note=note)
+
+
+def _rows(embedding: SWWLEmbedding, graphs: list[Graph], select: Kernel | None) -> NDArray[np.float32]:
+    with quantiles_by(select):
+        return embedding.transform(graphs)
 
 
 def projections(graph: Graph, embedding: SWWLEmbedding) -> NDArray[np.float64]:
@@ -67,12 +105,15 @@ def _error(graph: Graph, embedding: SWWLEmbedding) -> float:
 def large_steps() -> Iterator[Line]:
     """Compare steps of sqrt(n) with steps of one, for meshes with their own topology and with a shared one."""
     for name, graphs, limit in (
-        ("own topologies", [patch(N_NODES, seed) for seed in range(6)], 6),
+        ("own topologies", [patch(N_NODES, seed) for seed in range(6)], 4.5),
         ("shared topology", [shell(N_NODES, seed) for seed in range(16)], 2.3),
     ):
         small, large = SWWLEmbedding().fit(graphs), SWWLEmbedding(step="sqrt").fit(graphs)
         first, second = best_times(
-            lambda e=small, g=graphs: e.transform(g), lambda e=large, g=graphs: e.transform(g), repeats=4
+            lambda e=small, g=graphs: e.transform(g),
+            lambda e=large, g=graphs: e.transform(g),
+            repeats=4,
+            timer=process_time,
         )
         exact = SWWLEmbedding(step=large.step_, tolerance=0).fit(graphs).transform(graphs[:1])
         rows = large.transform(graphs[:1])

@@ -136,6 +136,30 @@ def test_every_layout_and_size_of_blocks_gives_the_same_bits(monkeypatch, width,
             assert iteration.dtype == dtype and not iteration[:, width:].any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 7])
+def test_rows_sorted_by_length_give_the_same_bits(monkeypatch, width, dtype):
+    graph = Graph.from_cells(*plate(300))
+    columns = side_by_side(np.random.default_rng(width).normal(size=(width, graph.n_nodes)).astype(dtype))
+    matrix = neighbor_average(graph, dtype=dtype)
+    assert wl._by_length(matrix) is None  # few nodes
+    plain = wl_iterations(matrix, columns, 2, 60, 1e-5)
+    monkeypatch.setattr(wl, "_LONG_COLUMN", 1)
+    lengths = np.diff(graph.adjacency.indptr)[wl._by_length(matrix)]
+    assert (np.diff(lengths) >= 0).all()
+    for piece in (wl._PIECE, 300):
+        monkeypatch.setattr(wl, "_PIECE", piece)
+        for a, b in zip(plain, wl_iterations(matrix, columns, 2, 60, 1e-5), strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.flags.c_contiguous == b.flags.c_contiguous
+
+
+def test_rows_of_one_length_stay_in_their_order(monkeypatch):
+    monkeypatch.setattr(wl, "_LONG_COLUMN", 1)
+    ring = Graph(np.zeros((50, 1)), [(k, (k + 1) % 50) for k in range(50)])
+    assert wl._by_length(neighbor_average(ring)) is None
+
+
 @pytest.mark.parametrize("shape", [(3, 50_000), (50_000, 3), (1, 1), (0, 4), (40, 41)])
 def test_a_transposed_copy(shape):
     source = np.random.default_rng(0).random(shape)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from swwl import FieldRegressor, InputError, Mesh, load_model
+from swwl.fields.estimator import held_words
 from swwl.fields.fit import whole_field
 from swwl.fields.model import FieldModel, NodeAnswer
 from swwl.fields.one_mesh import PreparedFields
 from swwl.fields.sizes import CaseSizes, field_sizes, stretch, worth_a_model
 from swwl.fields.training import held_values
 from swwl.fields.values import Warp, kept_limits
-from swwl.fields.words import held_words
 from swwl.mesh.remesh.refine import subdivided
 from swwl.regression.intervals import WholeBand, floored
 

@@ -13,7 +13,7 @@ from swwl import SWWL as Swwl
 from swwl import Matern52, RobustGPRegressor, __version__
 from swwl.errors import OutlierWarning
 from swwl.evaluation import scores
-from swwl.fields.words import kept_words
+from swwl.fields.estimator import kept_words
 from swwl.report import make_report, write_report
 from swwl.report.fields import field_sections, gather_fields
 from swwl.report.page import GENERATOR, gather, picture, render, text_columns

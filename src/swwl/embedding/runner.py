@@ -651,8 +651,11 @@ def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) ->
 
 
 def _take(embeddings: Sequence[Stepwise], memory: Memory, workers: int, items: list[Entry]) -> list[list[Any]]:
-    parallel = Parallel(n_jobs=workers, prefer="threads")
-    found: list[list[Any]] = parallel(delayed(embedding.take)(items, memory) for embedding in embeddings)
+    if workers == 1:
+        found = [embedding.take(items, memory) for embedding in embeddings]
+    else:
+        parallel = Parallel(n_jobs=workers, prefer="threads")
+        found = list(parallel(delayed(embedding.take)(items, memory) for embedding in embeddings))
     for item in items:
         item.release()
     return found

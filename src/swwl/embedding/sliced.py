@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.stats import qmc
 
+from swwl.embedding.selection import kernel_for, selected
 from swwl.mesh.arrays import AnyArray
 
 DIRECTIONS = ("gaussian", "orthogonal", "sobol")
@@ -146,7 +147,6 @@ def projected_quantiles(
         stop = min(start + size, n_projections)
         projected = np.matmul(across[start:stop], rows, out=block[: stop - start])
         if masses is None:
-            projected.sort(axis=1)
             quantiles[:, start:stop] = _pick(projected, n_quantiles, rule).T
         else:
             for p, row in enumerate(projected, start):
@@ -273,20 +273,27 @@ def _keep_positive(points: AnyArray, weights: AnyArray) -> tuple[AnyArray, AnyAr
     return (points, weights) if positive.all() else (points[positive], weights[positive])
 
 
-def _pick(ordered: NDArray[np.float32], n_quantiles: int, rule: str) -> AnyArray:
-    """Take quantiles of sorted rows (P, n) where all points weigh the same, by NumPy's own expressions."""
+def _pick(values: NDArray[np.float32], n_quantiles: int, rule: str) -> AnyArray:
+    """Take quantiles of rows (P, n) where all points weigh the same, by NumPy's own expressions; may sort in place."""
+    n = values.shape[1]
     if rule == "mean":
-        n = ordered.shape[1]
-        sums = np.zeros((len(ordered), n + 1))
-        np.cumsum(ordered, axis=1, out=sums[:, 1:])
+        values.sort(axis=1)
+        sums = np.zeros((len(values), n + 1))
+        np.cumsum(values, axis=1, out=sums[:, 1:])
         position = n * _part_edges(n_quantiles)
         whole = np.minimum(position.astype(np.intp), n - 1)
-        return np.diff(sums[:, whole] + ordered[:, whole] * (position - whole)) * (n_quantiles / n)
-    below, above, share = order_statistics(ordered.shape[1], n_quantiles, rule)
+        return np.diff(sums[:, whole] + values[:, whole] * (position - whole)) * (n_quantiles / n)
+    below, above, share = order_statistics(n, n_quantiles, rule)
+    select = kernel_for(len(values), n, n_quantiles)
+    if select is None:
+        values.sort(axis=1)
+    else:
+        ranks, below, above = _distinct_ranks(n, n_quantiles, rule)
+        values = selected(values, ranks, select)
     if rule != "linear":
-        return ordered.take(below, axis=1)
-    low = ordered.take(below, axis=1).astype(np.float64)
-    return low + (ordered.take(above, axis=1) - low) * share
+        return values.take(below, axis=1)
+    low = values.take(below, axis=1).astype(np.float64)
+    return low + (values.take(above, axis=1) - low) * share
 
 
 @lru_cache(maxsize=256)
@@ -298,6 +305,16 @@ def order_statistics(
     position = np.clip(np.ceil(n * levels - 1), 0, n - 1) if rule == "midpoint" else (n - 1) * levels
     below = np.floor(position).astype(np.intp)
     return below, np.minimum(below + 1, n - 1), position - below
+
+
+@lru_cache(maxsize=256)
+def _distinct_ranks(
+    n: int, n_quantiles: int, rule: str
+) -> tuple[NDArray[np.int32], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the ranks of all order statistics that are needed, and among them those below and above the quantiles."""
+    below, above, _ = order_statistics(n, n_quantiles, rule)
+    ranks = np.union1d(below, above) if rule == "linear" else np.unique(below)
+    return ranks.astype(np.int32), np.searchsorted(ranks, below), np.searchsorted(ranks, above)
 
 
 class _Masses:

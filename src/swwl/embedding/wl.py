@@ -21,6 +21,8 @@ NORMALIZATIONS = ("count", "sum")
 # Numbers that the Chebyshev recurrence takes at a time: few enough that a product is still in the cache when it is
 # added, enough that starting one costs little.
 _PIECE = 131_072
+# Terms of a series, and rows, for which it is worth while to sort the rows of the matrix.
+_LONG_SERIES, _LONG_COLUMN = 16, 4096
 
 
 def neighbor_average(graph: Graph, normalization: str = "count", dtype: DTypeLike = np.float64) -> sparse.csr_array:
@@ -242,11 +244,53 @@ def _recursion(matrix: sparse.csr_array, features: AnyArray, n_iterations: int, 
 
 
 def _chebyshev_sums(matrix: sparse.csr_array, features: AnyArray, series: Sequence[AnyArray]) -> list[AnyArray]:
+    """Sum several Chebyshev series of the same matrix; the sums have the layout of the features.
+
+    A processor that guesses wrong where a row of the matrix ends loses as much time as the row takes, so rows go by
+    their length. That leaves the order of additions in each of them, and all bits, as they are.
+    """
+    order = _by_length(matrix) if max(map(len, series)) >= _LONG_SERIES else None
+    place = None
+    if order is not None:
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=order.dtype)
+        matrix = matrix[order]
+        matrix = sparse.csr_array((matrix.data, place.take(matrix.indices), matrix.indptr), shape=matrix.shape)
+    if features.flags.c_contiguous or features.size <= _PIECE // 4:
+        return [_taken(total, place) for total in _recurrence(matrix, _taken(features, order), series)]
+    sums = [np.empty_like(features) for _ in series]
+    for k in range(features.shape[1]):
+        own = _taken(np.ascontiguousarray(features[:, k : k + 1]), order)  # a smaller set to stay in the cache
+        for whole, total in zip(sums, _recurrence(matrix, own, series), strict=True):
+            whole[:, k : k + 1] = _taken(total, place)
+    return sums
+
+
+def _by_length(matrix: sparse.csr_array) -> NDArray[np.signedinteger] | None:
+    """Return the rows in the order of how many entries they have; None where it would not help."""
+    lengths = np.diff(matrix.indptr)
+    turns = np.count_nonzero(lengths[1:] != lengths[:-1])
+    if len(lengths) < _LONG_COLUMN or 8 * turns < len(lengths):  # few, or mostly as long as the one before
+        return None
+    narrow = lengths.astype(np.uint16) if lengths.max() < 2**16 else lengths  # sorted by counting, in no time
+    return np.argsort(narrow, kind="stable").astype(matrix.indices.dtype)
+
+
+def _taken(features: AnyArray, rows: AnyArray | None) -> AnyArray:
+    """Return some rows of features, in the same layout; all where none are named."""
+    if rows is None:
+        return features
+    if features.flags.c_contiguous:
+        return features.take(rows, axis=0)
+    return np.array([column.take(rows) for column in features.T]).T
+
+
+def _recurrence(matrix: sparse.csr_array, features: AnyArray, series: Sequence[AnyArray]) -> list[AnyArray]:
     """Sum several Chebyshev series of the same matrix with one recurrence T_{k+1} = 2 M T_k - T_{k-1}.
 
     With signs + + - - + + - - ... the terms U_k = ±T_k follow by U_{k+1} = U_{k-1} ± 2 M U_k, in the memory of
-    U_{k-1}. That is done for some rows at a time, and two terms at a time are added to the sums: memory, not
-    arithmetic, is what takes time here.
+    U_{k-1}. That is done for some rows at a time, and two terms at a time are added to the sums, in smaller pieces:
+    memory, not arithmetic, is what takes time here.
     """
     length = max(map(len, series))
     coefficients = np.zeros((len(series), length + length % 2), features.dtype)
@@ -261,19 +305,23 @@ def _chebyshev_sums(matrix: sparse.csr_array, features: AnyArray, series: Sequen
     blocks = [slice(start, start + size) for start in range(0, len(even), size)]
     parts = [matrix[rows] for rows in blocks] if len(blocks) > 1 else [matrix]
     minus, plus = ([_times(part, factor, even) for part in parts] for factor in (-2, 2))
-    scratch = np.empty_like(even[blocks[0]])
+    scratch = np.empty(min(_PIECE // 4, even.size), even.dtype)
+    flat = [array.ravel(order="K") for array in (even, odd, *sums)]
     for k in range(0, coefficients.shape[1], 2):
         if k:
             for rows, part in zip(blocks, minus, strict=True):
                 _add(_product(part, odd), even[rows])
-        live = [(total, row[k : k + 2]) for total, row in zip(sums, coefficients, strict=True) if row[k]]
+        live = [(n, row[k : k + 2]) for n, row in enumerate(coefficients, 2) if row[k]]
         for rows, part in zip(blocks, plus, strict=True):
-            terms = even[rows], odd[rows]
             if k:
-                _add(_product(part, even), terms[1])
-            for total, pair in live:
-                for term, coefficient in zip(terms, pair, strict=True):
-                    _add(np.multiply(term, coefficient, out=scratch[: len(term)]), total[rows])
+                _add(_product(part, even), odd[rows])
+            stop = min(rows.stop, len(even)) * even.shape[1]
+            for start in range(rows.start * even.shape[1], stop, len(scratch)):
+                piece = slice(start, min(start + len(scratch), stop))
+                room = scratch[: piece.stop - start]
+                for n, pair in live:
+                    for term, coefficient in zip(flat[:2], pair, strict=True):
+                        _add(np.multiply(term[piece], coefficient, out=room), flat[n][piece])
     return sums
 
 

@@ -22,9 +22,8 @@ from swwl.evaluation.metadata import (
     field_data_of,
     field_score_rows,
 )
-from swwl.fields.estimator import FieldRegressor
+from swwl.fields.estimator import FieldRegressor, kept_words
 from swwl.fields.transient import TransientRegressor
-from swwl.fields.words import kept_words
 from swwl.formatting import Record, place
 from swwl.jobs.table import CACHE_FOLDER, case_files, read_table, summary
 from swwl.mesh import Graph

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError, LeftOutWarning
 from swwl.evaluation.metadata import FOLDS, HELD_OUT, FieldTableData, field_data_of, field_score_rows, held_out_scores
-from swwl.fields.estimator import FieldRegressor
+from swwl.fields.estimator import FieldRegressor, kept_words
 from swwl.fields.scores import MeshScore
 from swwl.fields.values import cells_to_nodes
-from swwl.fields.words import kept_words
 from swwl.formatting import Record, number, percent, place
 from swwl.mesh.io import read_mesh
 from swwl.mesh.io.formats import is_mesh
