@@ -152,8 +152,11 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
             before, column = parts[-1], free_name(f"{names[0]}, {levels.names[i - 1]}", list(inputs.columns))
             known = twins(before, own, options.get("memory"))
             given = (part, before, own, values, known, column)
-            with_it = preferred(helped(*given, same=True, **options), *given, same=True, **options)
-            one = _judged(model, part, with_it, (level, levels.names[i - 1]), len(before.train_targets_))
+            with_it, both = helped(*given, same=True, **options), (level, levels.names[i - 1])
+            one = _judged(model, part, with_it, both, len(before.train_targets_))
+            if one.used:
+                with_it = preferred(with_it, *given, same=True, **options)
+                one = _judged(model, part, with_it, both, len(before.train_targets_))
             told.append(one)
             part, helper = (with_it, i - 1) if one.used else (part, -1)
         parts.append(part)
@@ -215,11 +218,12 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
             given = (parts[t], parts[h], own, values, at, column)
             with_it = helped(*given, **options)
             one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
-            tried.append((one.error_together, h, with_it, given))
+            tried.append((one.error_together, h, with_it, one, given))
         if tried:
-            _, h, with_it, given = min(tried, key=lambda found: found[0])
-            with_it = preferred(with_it, *given, **options)
-            one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
+            _, h, with_it, one, given = min(tried, key=lambda found: found[0])
+            if one.used:
+                with_it = preferred(with_it, *given, **options)
+                one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
             told.append(one)
             if one.used:
                 parts[t], helpers[t] = with_it, h
