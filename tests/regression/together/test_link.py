@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swwl import Matern52, RobustGPRegressor
+from swwl import Elliptic, Matern52, Mesh, RobustGPRegressor
+from swwl.datasets.tensile2d.mesh import notched_plate
 from swwl.gp.prediction import Prediction
-from swwl.regression.together.chain import HelperRows, helped, twins
+from swwl.regression.together.chain import HelperRows, helped, preferred, seen_mean, twins
 from swwl.regression.together.link import slope_of, widening
 
 
@@ -110,6 +111,87 @@ def test_twins_are_the_same_cases(chain):
     found = twins(helper, pd.DataFrame({"x": [0.0, 0.51, 1.0]}))
     assert found.places.tolist() == [0, -1, 24]
     assert found.values[2] == pytest.approx(cheap(1.0)) and np.isnan(found.values[1])
+
+
+@pytest.mark.parametrize("with_numbers", [True, False])
+def test_twins_may_be_meshed_differently(with_numbers):
+    rng = np.random.default_rng(0)
+    grid, load = np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 4)), rng.uniform(size=24)
+    shapes = rng.permutation(np.column_stack([own.ravel() for own in grid]))
+
+    def plates(n_nodes):
+        found = [notched_plate(0.15 + 0.27 * a, 0.8 * b - 0.4, n_nodes) for a, b in shapes]
+        table = pd.DataFrame({"mesh": [Mesh(points, {"triangle": cells}) for points, cells in found]})
+        return table.assign(load=load) if with_numbers else table
+
+    helper = RobustGPRegressor(n_starts=1, calibrate=False).fit(plates(150)[:16], shapes[:16] @ [1, 2])
+    assert twins(helper, plates(500)[8:]).places.tolist() == [*range(8, 16), *[-1] * 8]
+    if with_numbers:
+        others = plates(500)[8:].assign(load=lambda table: table["load"] + 0.01)
+        assert (twins(helper, others).places == -1).all()
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
+def test_what_a_helper_says_of_rows_it_has_seen():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(size=(30, 2)), columns=["a", "b"])
+    y = np.exp(np.sin(4 * table["a"]) + 0.1 * rng.normal(size=30))
+    model = RobustGPRegressor(nugget=0.1, target_scale="log", trend=["b"], calibrate=False).fit(table, y)
+    found = seen_mean(model.stack_, np.array([4, 2]))
+    assert found == pytest.approx(model.stack_.predict(model.stack_.represent(table)).process.mean[[4, 2]], rel=1e-9)
+    assert np.abs(found - np.log(y[[4, 2]])).min() > 1e-3
+    chained = numbers_over_levels(["coarse", "middle", "fine"], "identity")
+    middle = chained.chain_.parts[1]
+    own = middle.train_inputs_[["a", "b"]].reset_index(drop=True)
+    expected = middle.stack_.predict(middle.stack_.represent(own)).mean
+    assert seen_mean(middle.stack_, np.arange(20)) == pytest.approx(expected, rel=1e-6)
+
+
+def nested(shared, seed, n=100, known=25):
+    """A noisy helper, what is known of it where a target is, and the target, noisy by the same or not at all."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=(n, 3))
+    smooth, noise = np.sin(5 * x[:, 0]) + x[:, 1] ** 2 + x[:, 0] * x[:, 2], 0.05 * rng.normal(size=n)
+    target = 1.5 * (smooth + noise if shared else smooth) + 0.3 * x[:, 1]
+    table, kernel = pd.DataFrame(x, columns=list("abc")), Elliptic("a", "b", "c")
+    helper = RobustGPRegressor(kernel, n_starts=1).fit(table, smooth + noise)
+    some, y = table[:known], pd.Series(target[:known], name="y")
+    alone = RobustGPRegressor(kernel, target_scale="identity", n_starts=1).fit(some, y)
+    return alone, helper, some, y, HelperRows((smooth + noise)[:known], np.arange(known)), "h"
+
+
+@pytest.mark.filterwarnings("ignore::swwl.errors.GPWarning")
+@pytest.mark.parametrize("shared", [True, False])
+def test_rows_left_out_tell_answers_from_predictions(shared):
+    """An input that nobody knows moves both answers of a case; noise of one of them does not."""
+    given = nested(shared, seed=2)
+    answers, predictions = given[4].values, given[1].predict(given[2], widen=False)
+    for same in (True, False):
+        model = helped(*given, same=same)
+        usual = predictions if same else answers
+        np.testing.assert_allclose(model.stack_.link.given, usual, rtol=1e-9, atol=1e-9)
+        link = preferred(model, *given, same=same).stack_.link
+        np.testing.assert_allclose(link.given, answers if shared else predictions, rtol=1e-9, atol=1e-9)
+    # without a case, the helper says what others say, and the rest is as it was
+    model, seen = helped(*given, of_answers=False), predictions
+    left_out = given[1].leave_one_out().column(0).mean[:25]
+    own = RobustGPRegressor(Elliptic("a", "b", "c"), trend=["h"], n_starts=1, target_scale="identity")
+    own.fit(given[2].assign(h=predictions), given[3])
+    expected = own.cross_validation()[1].mean[:, 0] + model.stack_.link.slope * (left_out - seen)
+    np.testing.assert_allclose(model.leave_one_out().column(0).mean, expected, rtol=1e-6)
+
+
+def test_answers_are_carried_to_the_meshes_of_the_target():
+    """A mesh that moves predictions by some amount moves the answer that stands for one by as much."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.uniform(size=30)})  # of a mesh, say, that tells a little of how fine it is
+    helper = RobustGPRegressor(Matern52("size"), n_starts=1, calibrate=False).fit(table, cheap(table["size"]))
+    finer, known = table[:9] + 0.01, HelperRows(cheap(table["size"][:9]).to_numpy(), np.arange(9))
+    y = pd.Series(good(table["size"][:9]), name="y")
+    alone = RobustGPRegressor(Matern52("size"), n_starts=1, calibrate=False).fit(finer, y)
+    link = helped(alone, helper, finer, y, known, "h", of_answers=True).stack_.link
+    moved = helper.predict(finer, widen=False) - helper.predict(table[:9], widen=False)
+    np.testing.assert_allclose(link.given, known.values + moved, rtol=1e-6)
 
 
 def test_slope_is_in_units_of_the_helper():

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.base import clone
 
+from swwl.domain.verdict import number_columns
 from swwl.errors import InputError
 from swwl.gp.prediction import Prediction
 from swwl.regression.candidates import default_kernels
 from swwl.regression.intervals import FEW, few_rows_factor, interval_factor
 from swwl.regression.mixture import mixture
+from swwl.regression.stack import Represented, Stack, trend_matrix
 from swwl.regression.target_scale import TargetScale
 from swwl.regression.together.link import Link, slope_of, widening
 
@@ -34,11 +36,13 @@ Positions = NDArray[np.intp]
 
 # A helper is used where errors of rows left out become smaller by this share at least.
 GAIN = 0.05
-# Cases are twins if they are nearer to each other than this share of the usual distance between neighbors.
-_TWINS = 0.5
+# Another way to use it is preferred where squared errors of rows left out are smaller by so many standard errors.
+_ERRORS = 2.0
+# Cases are twins if they are nearer to each other than this share of the usual distance between neighbors, by so many
+# components of meshes: later ones show how a part is meshed more than what part it is.
+_TWINS, _COMPONENTS = 0.25, 3
 # Numbers that differ by less than this share of their range are the same.
 _SAME = 1e-6
-_COMPONENTS = 10
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,16 @@ def helped(
     column: str,
     *,
     same: bool = False,
+    of_answers: bool | None = None,
     **options: Any,
 ) -> RobustGPRegressor:
     """Fit a target with a helper.
+
+    A new case has a prediction of the helper only, for its own mesh. What is left to learn of the target is therefore
+    learned over predictions for meshes of the target, which differ from those for meshes of the helper; where a case
+    is known at both, the answer may take the place of the prediction for its mesh there, and the difference is added.
+    That is better where both answers of a case are off together, as if an input were missing, and worse where noise is
+    the helper's own.
 
     Parameters
     ----------
@@ -127,6 +138,9 @@ def helped(
         What to call the helper's answers.
     same : bool
         Whether it is the same quantity, so that the scale on which the helper is fitted suits the target.
+    of_answers : bool, optional
+        Whether to learn over the helper's answers where they are known; by default if it is another quantity of the
+        same simulation, whose noise is likely to be shared, while that of coarse meshes is their own.
     **options
         For the fit.
     """
@@ -134,11 +148,17 @@ def helped(
     cases = stack.represent(table, None, options.get("memory"))
     told = stack.predict(cases).column(0)
     there = known.places >= 0
-    given = np.where(there, told.to_process(np.where(there, known.values, told.mean)), told.process.mean)
-    # where the helper is known it is learned from, but a new case has only what others say of it
-    left_out = helper.leave_one_out().column(0).process
-    honest = np.where(there, left_out.mean[known.places], told.process.mean)
-    unsure = np.where(there, left_out.std[known.places], told.process.std)
+    given, honest, unsure = told.process.mean.copy(), told.process.mean.copy(), told.process.std.copy()
+    if there.any():
+        places = known.places[there]
+        seen, left_out = seen_mean(stack, places), helper.leave_one_out().column(0).process
+        # where the helper has seen a case it is learned from, but of a new one it has only what others say: answers,
+        # and predictions without the case, differ from those with it on the mesh here as on the mesh there
+        honest[there] += left_out.mean[places] - seen
+        unsure[there] = left_out.std[places]
+        if not same if of_answers is None else of_answers:
+            answers = told.to_process(np.where(there, known.values, told.mean))
+            given[there] += answers[there] - seen
     model = clone(alone).set_params(
         trend=[*_trend(alone, table), column],
         regimes="one",
@@ -152,9 +172,52 @@ def helped(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit without a helper has said what needs saying
         model.fit(table.assign(**{column: given}), y, **options)
-    link = Link(column, stack, slope_of(model.stack_))
+    link = Link(column, stack, slope_of(model.stack_), given)
     _connect(model, link, y.to_numpy(), link.slope * (honest - given), link.slope * unsure)
     return model
+
+
+def preferred(
+    found: RobustGPRegressor,
+    alone: RobustGPRegressor,
+    helper: RobustGPRegressor,
+    table: pd.DataFrame,
+    y: pd.Series,
+    known: HelperRows,
+    column: str,
+    *,
+    same: bool = False,
+    **options: Any,
+) -> RobustGPRegressor:
+    """Return a target fitted with a helper, or fitted in the other way if rows left out clearly prefer that.
+
+    The ways are those over predictions of the helper, and over its answers where they are known.
+
+    Parameters
+    ----------
+    found : RobustGPRegressor
+        What :func:`helped` returns for the other parameters.
+    alone, helper, table, y, known, column, same, **options
+    """
+    if not (known.places >= 0).any():
+        return found
+    other = helped(alone, helper, table, y, known, column, same=same, of_answers=same, **options)
+    scale = scale_of(alone)
+    gains = left_out_errors(found, other, scale) ** 2 - left_out_errors(other, found, scale) ** 2
+    return other if gains.mean() > _ERRORS * gains.std(ddof=1) / np.sqrt(len(gains)) else found
+
+
+def seen_mean(stack: Stack, places: Positions) -> Array:
+    """Return what a helper says of some of its training rows, which it has seen, on its own scale, (J,)."""
+    table = pd.DataFrame(number_columns(stack.kernel.factors, stack.train_rows) | stack.other_inputs)
+    if stack.link is not None:
+        assert stack.link.given is not None
+        table = table.reindex(range(len(stack.link.given))).assign(**{stack.link.column: stack.link.given})
+    n = len(stack.members[0].gps[0].train_targets_)
+    cases = Represented([m.rows for m in stack.members], trend_matrix(stack.trend, table), n).take(places)
+    if stack.link is not None:  # has no regimes, and what it is helped by widens intervals alone
+        return mixture(stack.parts(cases), stack.weights.to_numpy()[:, 0]).mean
+    return stack.mixed(stack.parts(cases), cases).column(0).process.mean
 
 
 def _trend(model: RobustGPRegressor, table: pd.DataFrame) -> list[str]:
@@ -202,7 +265,12 @@ def _connect(model: RobustGPRegressor, link: Link, y: Array, shift: Array, added
 
 
 def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> float:
-    """Return the root mean square error of training rows left out of a model of one target.
+    """Return the root mean square of :func:`left_out_errors`."""
+    return float(np.sqrt(np.mean(left_out_errors(model, other, scale) ** 2)))
+
+
+def left_out_errors(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> Array:
+    """Return the errors (J,) of training rows left out of a model of one target.
 
     Parameters
     ----------
@@ -217,8 +285,7 @@ def left_out_error(model: RobustGPRegressor, other: RobustGPRegressor, scale: Ta
     counted = (model.counted(0) & other.counted(0))[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         truth, mean = (scale.forward(y[counted]) for y in (model.train_targets_[rows, 0], told.columns().mean[:, 0]))
-    error = np.where(np.isfinite(mean), mean, truth.min() - np.ptp(truth)) - truth
-    return float(np.sqrt(np.mean(error**2)))
+    return np.asarray(np.where(np.isfinite(mean), mean, truth.min() - np.ptp(truth)) - truth)
 
 
 def scale_of(model: RobustGPRegressor) -> TargetScale:
@@ -234,13 +301,16 @@ def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) ->
     """
     cases = helper.stack_.represent(table, None, memory)
     points, new = helper.coordinates(None, _COMPONENTS), helper.coordinates(cases.rows, _COMPONENTS)
-    tree = cKDTree(points)
-    usual = float(np.median(tree.query(points, k=2)[0][:, 1]))
-    distance, nearest = tree.query(new)
+    usual = float(np.median(cKDTree(points).query(points, k=2)[0][:, 1]))
     numbers = helper.train_inputs_
-    apart = np.abs(table[numbers.columns].to_numpy(float) - numbers.to_numpy(float)[nearest])
-    same = (apart <= _SAME * np.ptp(numbers.to_numpy(float), axis=0)).all(axis=1)
-    places = np.where(same & (distance <= _TWINS * usual), nearest, -1).astype(np.intp)
+    known, asked = numbers.to_numpy(float).reshape(len(points), -1), table[numbers.columns].to_numpy(float)
+    slack = _SAME * np.ptp(known, axis=0)
+    places = np.full(len(table), -1, dtype=np.intp)
+    for row, (point, own) in enumerate(zip(new, asked, strict=True)):
+        same = np.flatnonzero((np.abs(known - own) <= slack).all(axis=1))
+        distance = np.linalg.norm(points[same] - point, axis=1)
+        if len(same) and distance.min() <= _TWINS * usual:
+            places[row] = same[distance.argmin()]
     values = np.where(places >= 0, helper.train_targets_[places, 0], np.nan)
     return HelperRows(values, places)
 

@@ -21,6 +21,7 @@ from swwl.regression.together.chain import (
     helped,
     left_out_error,
     part_of,
+    preferred,
     scale_of,
     twins,
 )
@@ -150,8 +151,12 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
         if i:
             before, column = parts[-1], free_name(f"{names[0]}, {levels.names[i - 1]}", list(inputs.columns))
             known = twins(before, own, options.get("memory"))
-            with_it = helped(part, before, own, values, known, column, same=True, **options)
-            one = _judged(model, part, with_it, (level, levels.names[i - 1]), len(before.train_targets_))
+            given = (part, before, own, values, known, column)
+            with_it, both = helped(*given, same=True, **options), (level, levels.names[i - 1])
+            one = _judged(model, part, with_it, both, len(before.train_targets_))
+            if one.used:
+                with_it = preferred(with_it, *given, same=True, **options)
+                one = _judged(model, part, with_it, both, len(before.train_targets_))
             told.append(one)
             part, helper = (with_it, i - 1) if one.used else (part, -1)
         parts.append(part)
@@ -210,11 +215,15 @@ def fit_targets(model: RobustGPRegressor, table: pd.DataFrame, y: Any, **options
         for h in _candidates(targets, known, t, list(parts)) if model.targets_together is not False else []:
             column = free_name(names[h], list(inputs.columns))
             at = HelperRows(targets[rows, h], _places(known[:, h])[rows])
-            with_it = helped(parts[t], parts[h], own, values, at, column, **options)
+            given = (parts[t], parts[h], own, values, at, column)
+            with_it = helped(*given, **options)
             one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
-            tried.append((one.error_together, h, with_it, one))
+            tried.append((one.error_together, h, with_it, one, given))
         if tried:
-            _, h, with_it, one = min(tried, key=lambda found: found[0])
+            _, h, with_it, one, given = min(tried, key=lambda found: found[0])
+            if one.used:
+                with_it = preferred(with_it, *given, **options)
+                one = _judged(model, parts[t], with_it, (names[t], names[h]), int(known[:, h].sum()))
             told.append(one)
             if one.used:
                 parts[t], helpers[t] = with_it, h

@@ -68,11 +68,14 @@ class Link:
         Of a single target.
     slope : float
         :math:`\rho`.
+    given : ndarray of shape (n,), optional
+        What the target's training rows were told of the helper, on its own scale; not kept in a file.
     """
 
     column: str
     helper: Stack
     slope: float
+    given: Array | None = None
 
     def told(self, cases: Represented, include_nugget: bool = True) -> Prediction:
         """Return what the helper says of cases as it sees them, on its own scale, arrays of shape (M,)."""
