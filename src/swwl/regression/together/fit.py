@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from swwl.errors import InputError
 from swwl.regression.together.chain import (
+    CHANCE,
     GAIN,
     Helped,
     HelperRows,
     as_asked,
+    chance_of_gain,
     check_fidelity,
     free_name,
     helped,
-    left_out_error,
+    left_out_errors,
     part_of,
     preferred,
     scale_of,
@@ -174,8 +176,10 @@ def _judged(
     """Say by rows left out what a helper, the second of two names, fitted to n rows, brings to the first."""
     link, scale = with_it.stack_.link, scale_of(alone)
     assert link is not None
-    error, plain = left_out_error(with_it, alone, scale), left_out_error(alone, with_it, scale)
-    used = model.targets_together is not False and (model.targets_together is True or error <= (1 - GAIN) * plain)
+    errors, without = left_out_errors(with_it, alone, scale), left_out_errors(alone, with_it, scale)
+    error, plain = (float(np.sqrt(np.mean(own**2))) for own in (errors, without))
+    helps = error <= (1 - GAIN) * plain and chance_of_gain(without, errors) <= CHANCE
+    used = model.targets_together is not False and (model.targets_together is True or helps)
     words = "" if scale.is_identity else scale.words
     return Helped(*names, len(with_it.train_targets_), n, link.slope, plain, error, words, used)
 
