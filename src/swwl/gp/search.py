@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from swwl.errors import InputError
 from swwl.gp.correlations import Array
@@ -296,7 +296,7 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
         descent = _Descent(solver, free, x)
         # as many corrections as ranges: next to an evaluation they cost nothing, and spare a third of the last steps
         options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": max(20, int(free.sum()))}
-        found = minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = scipy.optimize.minimize(descent, x[free], jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         full = x.copy()
         full[free] = found.x
         return found.fun if np.isfinite(descent.worst) else np.inf, full, found.status

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from swwl.domain.notes import case_notes, usual
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
@@ -340,7 +340,7 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
     if not pairs or any(not len(known) for known, _ in pairs):
         return np.zeros(len(inputs), dtype=bool)
     train, given = (np.hstack(parts) for parts in zip(*pairs, strict=True))
-    return np.asarray(cKDTree(train).query(given)[0] <= _SAME)
+    return np.asarray(scipy.spatial.cKDTree(train).query(given)[0] <= _SAME)
 
 
 def _fitted(model: Model) -> tuple[list[Factor], list[Any]]:
