@@ -11,12 +11,12 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.domain.notes import repeated_nodes
@@ -30,7 +30,7 @@ from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import same_thickness
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
-from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
+from swwl.parallel import Progress, check_jobs, each_once, in_threads
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns, numbers_cases
 from swwl.tables.laws import written
@@ -166,13 +166,11 @@ def read_facts(
     check_jobs(1 if n_jobs is None else n_jobs)
     distinct, _ = each_once(files)
     found: dict[Path, MeshFacts | InputError] = {}
-    with one_blas_thread():
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        tasks = (delayed(_facts)(file, memory, group) for file in distinct)
-        for file, facts in zip(distinct, parallel(tasks), strict=True):
-            found[file] = facts
-            if progress is not None:
-                progress(len(found), len(distinct))
+    facts = in_threads(partial(_facts, memory=memory, group=group), distinct, n_jobs)
+    for file, one in zip(distinct, facts, strict=True):
+        found[file] = one
+        if progress is not None:
+            progress(len(found), len(distinct))
     return found
 
 
