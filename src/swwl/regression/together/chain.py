@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.gp.prediction import Prediction
 from swwl.regression.candidates import default_kernels
 from swwl.regression.intervals import FEW, few_rows_factor, interval_factor
@@ -234,7 +234,7 @@ def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) ->
     """
     cases = helper.stack_.represent(table, None, memory)
     points, new = helper.coordinates(None, _COMPONENTS), helper.coordinates(cases.rows, _COMPONENTS)
-    tree = cKDTree(points)
+    tree = scipy.spatial.cKDTree(points)
     usual = float(np.median(tree.query(points, k=2)[0][:, 1]))
     distance, nearest = tree.query(new)
     numbers = helper.train_inputs_
