@@ -284,7 +284,8 @@ def test_help_and_completion_wait_for_no_large_library():
 
 # What a prediction has no use for, and is slow to import; a table looks up the rows that the model was fitted to.
 UNUSED = ["sklearn", "scipy.stats", "scipy.optimize", "scipy.interpolate", "matplotlib", "meshio", "h5py", "jinja2",
-          "pooch", "rich.progress", "starlette"]  # fmt: skip
+          "pooch", "rich.progress", "starlette", "swwl.fields.estimator",
+          "swwl.regression.curves.estimator"]  # fmt: skip
 UNUSED_BY_ONE_CASE = [*UNUSED, "scipy.spatial", "joblib"]
 TELLS_MODULES = """
 import gc, json, sys

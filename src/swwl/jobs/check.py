@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, known_rows, plan_fit, split_rows
-from swwl.jobs.predict import Model, factors_of
+from swwl.jobs.predict import factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.foam.case import is_case, times_of
 from swwl.mesh.io.formats import read_file
@@ -47,6 +47,9 @@ from swwl.tables.places import (
 from swwl.tables.results import may_be_input, results_words
 from swwl.tables.series import table_curves
 from swwl.tables.units import dimensionless_groups, likely_laws
+
+if TYPE_CHECKING:
+    from swwl.jobs.predict import Model
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
