@@ -1,14 +1,19 @@
 """scikit-learn's own checks on all estimators; what cannot hold is listed with its reason."""
 
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import swwl
 from swwl import SWWL, GPWarning, GraphSVC, Matern52, PrincipalSWWL, RobustGP, RobustGPRegressor, SWWLEmbedding
 from swwl.classification.baselines import FGW, RPW, WWL, GraphHopper, Propagation
 from swwl.kernels import Rows
@@ -94,3 +99,59 @@ def test_names_of_columns_are_parameters():
     model = RobustGPRegressor(SWWL("mesh") * Matern52("speed"))
     model.set_params(kernel__mesh__n_projections=7)
     assert clone(model).kernel.factors[0].n_projections == 7
+
+
+# What estimators say of their parameters, unfitted and as copies.
+PARAMETERS = """
+from swwl import SWWL, CurveRegressor, Elliptic, FieldRegressor, Matern52, PrincipalSWWL, RobustGP, RobustGPRegressor
+from swwl import Rows, SWWLEmbedding
+from swwl.estimators import clone
+
+kernel = Elliptic(PrincipalSWWL("mesh", n_components=3, fields=["p"]), "speed")
+estimators = [
+    RobustGPRegressor(SWWL("mesh") * Matern52("speed"), n_starts=1), CurveRegressor(RobustGPRegressor(kernel)),
+    FieldRegressor(), RobustGP(["gaussian", ("power", 1.9)]), SWWLEmbedding(2, fields=["p"]), Rows(), kernel
+]
+told = []
+for one in estimators:
+    again = clone(one)
+    told += [repr(one), repr(again), sorted(map(str, one.get_params())), list(map(str, again.get_params(deep=False)))]
+    assert again is not one and type(again) is type(one)
+model = estimators[0].set_params(kernel__speed__log=True, n_starts=2, kernel__mesh__n_projections=7)
+try:
+    model.set_params(steps=3)
+except ValueError as error:
+    told.append(str(error)[:60])
+told.append(repr(clone(model)))
+told = " ".join(" ".join(map(str, told)).split())  # however lines are broken
+"""
+# In a process that spares scikit-learn, and what scikit-learn makes of such estimators once it is there all the same.
+SPARED = """
+import sys
+from swwl import estimators
+
+estimators.spare_scikit_learn()
+exec(sys.argv[1])
+assert not any(name.partition(".")[0] == "sklearn" for name in sys.modules)
+print(told)
+import sklearn.base, sklearn.exceptions
+
+assert not isinstance(model, sklearn.base.BaseEstimator)
+assert repr(sklearn.base.clone(model)) == repr(model)
+try:
+    model.predict([[0.0]])
+except sklearn.exceptions.NotFittedError as error:
+    print(error)
+"""
+
+
+def test_estimators_are_the_same_without_scikit_learn():
+    source = str(Path(swwl.__file__).parents[1])
+    command = [sys.executable, "-c", SPARED, PARAMETERS]
+    found = subprocess.run(command, env=os.environ | {"PYTHONPATH": source}, capture_output=True, text=True)
+    here = {}
+    exec(PARAMETERS, here)
+    assert isinstance(here["model"], BaseEstimator)
+    with pytest.raises(NotFittedError) as raised:
+        here["model"].predict([[0.0]])
+    assert found.stdout.splitlines() == [here["told"], str(raised.value)], found.stderr

@@ -5,12 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from threading import get_ident
 from types import SimpleNamespace
 
 import pytest
+from joblib import effective_n_jobs
 
 from swwl import parallel
-from swwl.parallel import ProgressBar
+from swwl.parallel import ProgressBar, in_threads, n_workers
 
 
 class Terminal(io.StringIO):
@@ -167,3 +169,19 @@ def test_the_limit_of_blas_ends_with_the_last_of_overlapping_contexts():
     """A thread that enters second and leaves last finds one thread, which is not what is to be restored."""
     threads = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
     subprocess.run([sys.executable, "-c", OVERLAPPING], env=os.environ | threads, check=True)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3, -1, -2, -100])
+def test_workers_are_those_of_joblib(monkeypatch, n_jobs):
+    expected, cores = effective_n_jobs(n_jobs), effective_n_jobs(-1)
+    assert n_workers(n_jobs) == n_workers(n_jobs, most=10_000) == expected
+    monkeypatch.delitem(sys.modules, "joblib")  # as if it were not imported, which it then is not
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores), raising=False)
+    assert n_workers(n_jobs, most=10_000) == expected and n_workers(n_jobs, most=1) == 1
+    assert "joblib" not in sys.modules
+
+
+def test_one_item_needs_no_other_thread():
+    assert list(in_threads(lambda _: get_ident(), ["one"], -1)) == [get_ident()]
+    alone, together = (list(in_threads(len, iter(["one", "three"]), n_jobs)) for n_jobs in (1, 2))
+    assert alone == together == [3, 5]

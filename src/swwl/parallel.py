@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from joblib import Parallel, delayed
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from swwl.errors import InputError
@@ -114,7 +113,13 @@ def in_threads(function: Callable[[Given], Found], items: Iterable[Given], n_job
     >>> list(in_threads(len, ["one", "three"], 2))
     [3, 5]
     """
+    alone = n_jobs == 1 or (isinstance(items, Sized) and len(items) < 2)
     with one_blas_thread():
+        if alone or (n_jobs is None and "joblib" not in sys.modules):  # where nobody can have asked it for more
+            yield from map(function, items)
+            return
+        from joblib import Parallel, delayed  # here and below alone: a single prediction need not wait for joblib
+
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
         yield from parallel(delayed(_alone)(function, item) for item in items)
 
@@ -122,6 +127,26 @@ def in_threads(function: Callable[[Given], Found], items: Iterable[Given], n_job
 def _alone(function: Callable[[Given], Found], item: Given) -> Found:
     with one_blas_thread():  # the context around all holds in this process, but not in workers
         return function(item)
+
+
+def n_workers(n_jobs: int | None, most: int | None = None) -> int:
+    """Return how many threads a number of jobs stands for by joblib's rules: one for None, one per core for -1.
+
+    Where no more than a few are of use, the ``most``, joblib is not imported to tell.
+
+    Examples
+    --------
+    >>> n_workers(None), n_workers(3), n_workers(3, most=2)
+    (1, 3, 2)
+    """
+    if most is not None and n_jobs != 0 and "joblib" not in sys.modules:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        number = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    else:
+        from joblib import effective_n_jobs
+
+        number = effective_n_jobs(n_jobs)
+    return number if most is None else min(number, most)
 
 
 def check_memory(n_bytes: int, what: str) -> None:

@@ -1,5 +1,6 @@
 """Every command does its job, and says so to people and to scripts."""
 
+import gc
 import json
 import os
 import shlex
@@ -14,7 +15,7 @@ from PIL import Image
 
 import swwl as package
 from swwl import Mesh, datasets, load_model, read_mesh
-from tests.cli.conftest import SMALL, start, swwl
+from tests.cli.conftest import SMALL, environment, start, swwl
 from tests.fielddata import QUICK, write_plates
 from tests.helpers import plate, write_cgns
 
@@ -279,6 +280,44 @@ def test_help_and_completion_wait_for_no_large_library():
     assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Grph'"):
         package.Grph  # noqa: B018
+
+
+# What a prediction has no use for, and is slow to import; a table looks up the rows that the model was fitted to.
+UNUSED = ["sklearn", "scipy.stats", "scipy.optimize", "scipy.interpolate", "matplotlib", "meshio", "h5py", "jinja2",
+          "pooch", "rich.progress", "starlette", "swwl.fields.estimator",
+          "swwl.regression.curves.estimator"]  # fmt: skip
+UNUSED_BY_ONE_CASE = [*UNUSED, "scipy.spatial", "joblib"]
+TELLS_MODULES = """
+import gc, json, sys
+from swwl.cli import main
+try:
+    main()
+finally:
+    assert gc.isenabled()
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("one_case", [True, False])
+def test_predict_waits_for_no_library_that_it_does_not_use(made, fitted, tmp_path, one_case):
+    row = pd.read_csv(made / "table.csv")[["mesh", "speed", "pressure"]].iloc[[3]]
+    row["mesh"] = str(made / row["mesh"].item())
+    row.to_csv(tmp_path / "one.csv", index=False)
+    numbers = [f"{name}={row[name].item()}" for name in ("speed", "pressure")]
+    case = ["--mesh", row["mesh"].item(), *numbers] if one_case else [tmp_path / "one.csv", "-o", tmp_path / "p.csv"]
+    words = [str(word) for word in ("predict", fitted, *case, "--json")]
+    command = [sys.executable, "-c", TELLS_MODULES, *words]
+    found = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    imported = json.loads(found.stderr.splitlines()[-1])
+    assert set(UNUSED_BY_ONE_CASE if one_case else UNUSED).isdisjoint(imported)
+    frozen = gc.get_freeze_count()
+    here = json.loads(swwl(*words).stdout)  # in a process that has all of them
+    assert gc.get_freeze_count() <= frozen  # which is for processes of our own
+    told = json.loads(found.stdout)
+    floats = [key for key, value in here.items() if isinstance(value, float)]
+    np.testing.assert_allclose([told.pop(key) for key in floats], [here.pop(key) for key in floats], rtol=1e-9)
+    assert told == here
 
 
 def test_predict_keeps_all_columns_and_marks_rows_outside(data, fitted, tmp_path):

@@ -7,7 +7,15 @@ from scipy.stats import betabinom
 
 from swwl import Matern52
 from swwl.domain.clouds import SCORES
-from swwl.domain.notes import case_notes, repeated_nodes, surprising_notes, usual, warn_about_cases, with_causes
+from swwl.domain.notes import (
+    _chance,
+    case_notes,
+    repeated_nodes,
+    surprising_notes,
+    usual,
+    warn_about_cases,
+    with_causes,
+)
 from swwl.domain.verdict import judge, make_reference
 from swwl.errors import CaseWarning
 from swwl.gp.prediction import Prediction
@@ -49,6 +57,12 @@ def test_python_warns_from_the_first_count_that_chance_hardly_gives(kind, rate, 
     first = next(count for count in range(1, 41) if betabinom.sf(count - 1, 40, 101 * rate, 101 * (1 - rate)) < rare)
     assert surprising_notes(cases(40, **{kind: first - 1}), 100, 1) == []
     assert len(surprising_notes(cases(40, **{kind: first}), 100, 1)) == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 40])
+def test_chance_is_beta_binomial(count):
+    expected = betabinom.sf(count - 1, 40, 101 * 0.05, 101 * 0.95)
+    assert abs(_chance(count, 40, 0.05, 100) - expected) < 1e-12
 
 
 def test_a_number_leaves_the_range_of_few_more_often_than_that_of_many():

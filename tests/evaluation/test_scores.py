@@ -10,6 +10,7 @@ from swwl.errors import InputError, OutlierWarning
 from swwl.evaluation.curves import predict_curves
 from swwl.evaluation.scores import (
     coverages,
+    faultless_counts,
     interval_score,
     interval_verdict,
     left_out_of,
@@ -97,6 +98,12 @@ def test_a_verdict_needs_cases_and_sees_all_levels():
     assert (interval_verdict(far, flat).kind, interval_verdict(far, flat).inside) == ("hold", 379)
     narrow = interval_verdict(1.6 * y, flat)
     assert (narrow.kind, narrow.level) == ("narrow", 0.95) and narrow.inside < narrow.low
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 31, 1000, 20_000])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_faultless_counts_are_binomial(n, level):
+    assert faultless_counts(n, level) == tuple(stats.binom.ppf([0.025, 0.975], n, level))
 
 
 def test_faultless_intervals_are_rarely_blamed():

@@ -9,7 +9,7 @@ from scipy import stats
 
 from swwl.errors import InputError
 from swwl.gp import Prediction, RobustGP
-from swwl.gp.prediction import quantile, to_std
+from swwl.gp.prediction import cdf, inverse_cdf, log_density, quantile, to_std
 
 RNG = np.random.default_rng(0)
 MEAN, SCALE = RNG.normal(size=(5, 2)), RNG.random((5, 2)) + 0.1
@@ -24,6 +24,17 @@ def test_quantile_is_scipys(df, level):
     lower, upper = distribution(df).interval(level)
     assert_allclose(quantile(df, level), upper, rtol=1e-9)
     assert_allclose(quantile(df, level), -lower, rtol=1e-9)
+
+
+@pytest.mark.parametrize("df", [0.5, 1.0, 4.0, 37.5, 1e6, np.inf])
+def test_distributions_are_scipys(df):
+    z = np.concatenate([[-np.inf, -1e9, -40.0], np.linspace(-8, 8, 33), [1e9, np.inf, np.nan]])
+    known = distribution(df)
+    assert_allclose(cdf(z, df), known.cdf(z), rtol=1e-13)
+    with np.errstate(invalid="ignore", over="ignore"):
+        assert_allclose(log_density(z, df), known.logpdf(z), rtol=1e-13, atol=1e-13)
+    share = np.array([1e-12, 0.01, 0.3, 0.5, 0.975, 1 - 1e-9])
+    assert_allclose(inverse_cdf(share, df), known.ppf(share), rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("df", [2.5, 3.0, 17.0, np.inf])

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 import swwl
 from swwl.cli.check import check
 from swwl.cli.coarsen import coarsen
-from swwl.cli.console import PLAIN_LETTERS, one_line, show_error, show_note
+from swwl.cli.console import PLAIN_LETTERS, one_line, own_process, show_error, show_note
 from swwl.cli.curve import curve
 from swwl.cli.demo import demo
 from swwl.cli.design.choose import select, suggest
@@ -27,10 +27,9 @@ from swwl.cli.design.loop import loop
 from swwl.cli.embed import embed
 from swwl.cli.explain import explain
 from swwl.cli.fit import fit
-from swwl.cli.info import info
+from swwl.cli.info import info, report
 from swwl.cli.make import make
 from swwl.cli.predict import predict
-from swwl.cli.report import report
 from swwl.cli.serve import serve
 from swwl.cli.submit import submit
 from swwl.errors import InputError
@@ -186,7 +185,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN_LETTERS)
     try:
-        app(prog_name="swwl")
+        with own_process():
+            app(prog_name="swwl")
     except KeyboardInterrupt:  # while the outcome, or an earlier interrupt, was told
         sys.exit(_INTERRUPTED)
     finally:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import gc
 import json
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from swwl.estimators import spare_scikit_learn
 from swwl.formatting import Record, number, plain
 
 if TYPE_CHECKING:  # help and completion need not wait for rich
@@ -129,6 +132,39 @@ class Output:
         """Print the answer as JSON, if JSON is requested."""
         if self.as_json:
             print(json.dumps(plain(values), indent=1, allow_nan=False))
+
+
+_own_process = False
+
+
+@contextmanager
+def own_process() -> Iterator[None]:
+    """Say that the process ends with the command that is run inside, and nothing else goes on in it."""
+    global _own_process
+    _own_process = True
+    try:
+        yield
+    finally:
+        _own_process = False
+
+
+@contextmanager
+def imports_for_one_answer() -> Iterator[None]:
+    """Import inside what a command needs that asks a fitted model once and ends; spare what can be spared.
+
+    In a process of its own, estimators do without scikit-learn (see :mod:`swwl.estimators`), and nobody looks for
+    garbage among what is imported, which stays: neither meanwhile nor at the end.
+    """
+    if not _own_process:  # a Python session, or a test
+        yield
+        return
+    spare_scikit_learn()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def plain_letters(error: UnicodeError) -> tuple[str, int]:

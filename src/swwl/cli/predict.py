@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from swwl.cli.console import AsJson, AtTime, Force, KeepEmbeddings, ModelFile, Output, Quiet, given_time
+from swwl.cli.console import (
+    AsJson,
+    AtTime,
+    Force,
+    KeepEmbeddings,
+    ModelFile,
+    Output,
+    Quiet,
+    given_time,
+    imports_for_one_answer,
+)
 from swwl.cli.show import show_curve_scores, show_field_scores, show_findings, show_scores
 from swwl.errors import InputError, LeftOutWarning
 from swwl.formatting import Record, number
@@ -417,17 +427,18 @@ def predict(
       swwl predict m.swwl --mesh d/meshes/00100.vtu speed=17188 pressure=1.41
       swwl predict t.swwl warming.csv -o predicted --times 0.1,0.5,1
     """
-    from swwl.jobs.predict import (
-        Asked,
-        case_meshes,
-        line_of_text,
-        load_any,
-        numbers_of_texts,
-        one_case,
-        table_at_time,
-    )
-    from swwl.jobs.series import asked_of_curves
-    from swwl.jobs.table import read_table
+    with imports_for_one_answer():
+        from swwl.jobs.predict import (
+            Asked,
+            case_meshes,
+            line_of_text,
+            load_any,
+            numbers_of_texts,
+            one_case,
+            table_at_time,
+        )
+        from swwl.jobs.series import asked_of_curves
+        from swwl.jobs.table import read_table
 
     out = Output(quiet, as_json)
     fitted = load_any(model, series=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import betabinom
+from scipy.special import betaln
 
 from swwl.domain.clouds import SCORES
 from swwl.domain.verdict import FEW_CASES, FRAME, GROUPS, LEVEL, RANGE, Columns
@@ -164,8 +164,12 @@ def _chance(count: int, n: int, rate: float, n_train: int) -> float:
     All meet the same limit, which training cases set too wide or too narrow by chance: of N numbers drawn alike, the
     share of new ones beyond the m-th is Beta(m, N + 1 - m).
     """
+    if count == 0 or rate == 0.0:  # without columns of numbers there is no range to leave
+        return 1.0
     share = min(rate, 1.0 - 1e-9) * (n_train + 1)
-    return float(betabinom.sf(count - 1, n, share, n_train + 1 - share))
+    other, many = n_train + 1 - share, np.arange(count, n + 1)
+    ways = -np.log(n + 1) - betaln(n - many + 1, many + 1)
+    return float(np.exp(ways + betaln(many + share, n - many + other) - betaln(share, other)).sum())
 
 
 def repeated_nodes(facts: MeshFacts) -> str:

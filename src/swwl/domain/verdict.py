@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import mannwhitneyu
 
 from swwl.domain.clouds import FLOOR, SCORES, TrainingCloud, harmonic_mean, make_cloud, p_values
 from swwl.embedding.distances import pairwise_distances
@@ -340,7 +340,7 @@ def agreement(y: Array, prediction: Prediction, train: Array, left_out: Predicti
     (True, True)
     """
     new, old = prediction.standardized(y), left_out.standardized(train)
-    return float(mannwhitneyu(new, old, alternative="two-sided").pvalue)
+    return float(scipy.stats.mannwhitneyu(new, old, alternative="two-sided").pvalue)
 
 
 def _preference(factor: Factor) -> int:

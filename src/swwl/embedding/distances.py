@@ -3,12 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from joblib import effective_n_jobs
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
+from swwl.parallel import n_workers
 
 # Bytes of one block of columns brought to double precision at a time.
 _BLOCK_BYTES = 2**26
@@ -61,7 +61,7 @@ def pairwise_distances(
     if r == 1:
         distances = np.zeros((len(a), len(b)))
         for block in blocks:
-            distances += cdist(a[:, block], b[:, block], "cityblock")
+            distances += scipy.spatial.distance.cdist(a[:, block], b[:, block], "cityblock")
         return np.square(distances, out=distances) if squared else distances
     result = _squared_differences(a, b, blocks) if few else _squared(a, b, blocks, symmetric=second is None)
     return result if squared else np.sqrt(result, out=result)
@@ -114,7 +114,7 @@ def _squared_differences(a: AnyArray, b: AnyArray, blocks: list[slice]) -> NDArr
     if b.size <= _FEW_NUMBERS:
         fill(slice(None))
         return squared
-    n_threads = min(effective_n_jobs(-1), 4)
+    n_threads = n_workers(-1, most=4)
     edges = np.linspace(0, len(b), n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(fill, map(slice, edges[:-1], edges[1:])))

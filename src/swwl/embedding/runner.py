@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from swwl.embedding import pipeline
@@ -38,7 +38,7 @@ from swwl.mesh.shape.conduction import resistance
 from swwl.mesh.shape.part import part_row
 from swwl.mesh.shape.skin import Skin, coarseness, skin
 from swwl.mesh.shape.summaries import summaries
-from swwl.parallel import Progress, check_memory, each_once, in_threads
+from swwl.parallel import Progress, check_memory, each_once, in_threads, n_workers
 from swwl.storage.memory import Memory, MemoryLike, as_memory, fingerprint
 
 Found = TypeVar("Found")
@@ -490,7 +490,6 @@ class Run:
         width = sum(embedding.row_length for embedding in embeddings)
         self._embeddings = embeddings
         self._memory = as_memory(memory)
-        self._workers = max((effective_n_jobs(embedding.n_jobs) for embedding in embeddings), default=1)
         self._progress, self._done, self._passes = progress, 0, 1
         # Several embeddings share what is read of a file; one reads what it needs.
         fields = {name for embedding in embeddings for name in embedding.fields} if len(embeddings) > 1 else None
@@ -504,6 +503,9 @@ class Run:
             self._items = [Entry(number, item, fields) for number, item in zip(places, distinct, strict=True)]
         else:
             self._items = (Entry(number, item, fields) for number, item in enumerate(_guarded(given)))
+        # One item is shared out by embeddings, so that no more threads are of use.
+        most = len(embeddings) if self._total == 1 else None
+        self._workers = max((n_workers(embedding.n_jobs, most) for embedding in embeddings), default=1)
         check_memory(4 * (self._total or 1) * width, "The embeddings")
 
     def settle(self) -> None:
@@ -651,11 +653,14 @@ def _look(embeddings: Sequence[Stepwise], memory: Memory, items: list[Entry]) ->
 
 
 def _take(embeddings: Sequence[Stepwise], memory: Memory, workers: int, items: list[Entry]) -> list[list[Any]]:
+    def pieces(embedding: Stepwise) -> list[Any]:
+        return embedding.take(items, memory)
+
     if workers == 1:
-        found = [embedding.take(items, memory) for embedding in embeddings]
+        found = list(map(pieces, embeddings))
     else:
-        parallel = Parallel(n_jobs=workers, prefer="threads")
-        found = list(parallel(delayed(embedding.take)(items, memory) for embedding in embeddings))
+        with ThreadPoolExecutor(workers) as pool:
+            found = list(pool.map(pieces, embeddings))
     for item in items:
         item.release()
     return found

@@ -7,9 +7,8 @@ import threading
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
-from scipy.stats import qmc
 
 from swwl.embedding.selection import kernel_for, selected
 from swwl.mesh.arrays import AnyArray
@@ -59,10 +58,10 @@ def draw_directions(dimension: int, n_projections: int, rule: str, rng: np.rando
         # Householder's QR fixes the signs of R; undo it, or the directions would not be uniform.
         columns = np.concatenate([q * np.sign(np.diagonal(r)) for q, r in factors], axis=1)[:, :n_projections]
     else:
-        sampler = qmc.Sobol(dimension, rng=rng)
+        sampler = scipy.stats.qmc.Sobol(dimension, rng=rng)
         points = sampler.random_base2(max(0, (n_projections - 1).bit_length()))[:n_projections]
         edge = np.finfo(np.float64).eps
-        columns = special.ndtri(np.clip(points, edge, 1 - edge)).T
+        columns = scipy.special.ndtri(np.clip(points, edge, 1 - edge)).T
     lengths = np.linalg.norm(columns, axis=0)
     # A zero vector has probability zero, but the center of the Sobol cube is one; any fixed direction will do.
     columns = np.where(lengths > 0, columns, np.eye(dimension)[:, :1])

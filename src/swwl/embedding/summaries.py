@@ -7,11 +7,11 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from swwl.embedding.options import check_options
 from swwl.embedding.runner import Entry, Run, summaries_of
 from swwl.errors import InputError
+from swwl.estimators import BaseEstimator, TransformerMixin
 from swwl.parallel import Progress
 from swwl.storage.checks import PERHAPS, Shape, Sizes, check_declared, shown
 from swwl.storage.memory import Memory, MemoryLike

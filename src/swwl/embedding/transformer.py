@@ -14,8 +14,6 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.embedding.clouds import CLOUDS
 from swwl.embedding.options import check_measure, check_options, given_scale
@@ -23,6 +21,7 @@ from swwl.embedding.pipeline import EmbeddedGraph, Moments, Recipe
 from swwl.embedding.runner import Entry, Run, centers_of, embedded_of, moments_of
 from swwl.embedding.sliced import draw_directions, quantile_levels
 from swwl.errors import InputError
+from swwl.estimators import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, check_is_fitted
 from swwl.parallel import Progress
 from swwl.storage.checks import PERHAPS, Array, Names, Shape, Size, Sizes, check_declared, restored, shown
 from swwl.storage.memory import Memory, MemoryLike

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -11,15 +11,17 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from swwl.errors import InputError, located
-from swwl.fields.estimator import FieldRegressor
 from swwl.fields.scores import MeshScore, pooled
 from swwl.formatting import Record
 from swwl.gp.carried import carried
 from swwl.gp.prediction import Prediction
-from swwl.regression.curves.estimator import CurveRegressor
-from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.checks import Count, Positive, PositiveOrInfinite, restored
 from swwl.tables.places import case_names
+
+if TYPE_CHECKING:  # a model brings the room that it needs
+    from swwl.fields.estimator import FieldRegressor
+    from swwl.regression.curves.estimator import CurveRegressor
+    from swwl.regression.estimator import RobustGPRegressor
 
 HELD_OUT = "held-out rows"
 FOLDS = "cross-validation"
@@ -172,6 +174,7 @@ def curve_data_of(model: CurveRegressor) -> CurveTableData | None:
 
     Examples
     --------
+    >>> from swwl import CurveRegressor
     >>> model = CurveRegressor()
     >>> model.metadata_ = {"note": "mine"}
     >>> curve_data_of(model) is None
@@ -206,6 +209,7 @@ def data_of(model: RobustGPRegressor) -> NumberData | None:
 
     Examples
     --------
+    >>> from swwl import RobustGPRegressor
     >>> model = RobustGPRegressor()
     >>> model.metadata_ = {"note": "mine"}
     >>> data_of(model) is None
@@ -247,6 +251,7 @@ def field_data_of(model: FieldRegressor) -> FieldTableData | None:
 
     Examples
     --------
+    >>> from swwl import FieldRegressor
     >>> model = FieldRegressor()
     >>> model.metadata_ = {"note": "mine"}
     >>> field_data_of(model) is None

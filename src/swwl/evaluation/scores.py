@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import bdtr
 
 from swwl.evaluation.metadata import FOLDS, HELD_OUT, data_of, held_out_of
 from swwl.formatting import number
@@ -123,7 +123,8 @@ def faultless_counts(n: int, level: float = 0.95, alpha: float = 0.05) -> tuple[
     >>> faultless_counts(100)
     (90.0, 99.0)
     """
-    low, high = stats.binom.ppf([alpha / 2, 1 - alpha / 2], n, level)
+    below = bdtr(np.arange(n + 1.0), n, level)
+    low, high = np.searchsorted(below, [alpha / 2, 1 - alpha / 2])
     return float(low), float(high)
 
 

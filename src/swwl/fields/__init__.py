@@ -9,7 +9,19 @@ holds; ``transient`` predicts fields over time. Plain functions of arrays; :clas
 (``estimator``) puts them together.
 """
 
-from swwl.fields.estimator import FieldRegressor
-from swwl.fields.transient import TransientRegressor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from swwl.fields.estimator import FieldRegressor as FieldRegressor
+    from swwl.fields.transient import TransientRegressor as TransientRegressor
 
 __all__ = ["FieldRegressor", "TransientRegressor"]
+# Imported when they are first used: what predicts numbers takes no more of this room than scores and places.
+_HOMES = {"FieldRegressor": "swwl.fields.estimator", "TransientRegressor": "swwl.fields.transient"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'swwl.fields' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -15,12 +15,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import typical_in, warn_about_cases
 from swwl.domain.verdict import unlike_groups
 from swwl.errors import GPWarning
+from swwl.estimators import BaseEstimator, check_is_fitted
 from swwl.fields.candidates import ModeKernel
 from swwl.fields.fit import count_fits, fit_field
 from swwl.fields.kernels import field_kernels, mesh_column, missing_groups

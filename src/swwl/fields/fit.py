@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from swwl.fields.candidates import (
     OWN_OF_NODES,
@@ -176,7 +176,7 @@ def fit_field(data: FieldData, kernels: Sequence[ModeKernel], settings: Settings
         truncation, widths = left_out.truncation, left_out.widths
     else:
         truncation = np.full((modes.mean.shape[1], data.kind.components), modes.noise / data.kind.components)
-        widths = np.asarray(norm.ppf(0.5 + LEVELS / 2))
+        widths = np.asarray(ndtri(0.5 + LEVELS / 2))
     member = Member(inputs.member.name, inputs.member.kernel, inputs.member.rows, gps)
     recipe = coded.candidate.recipe
     model = FieldModel(data.kind, coded.warp, recipe, coded.basis, modes, member, truncation, widths)

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.embedding.components import principal_components, project
 from swwl.embedding.runner import as_items
 from swwl.errors import InputError, located
+from swwl.estimators import clone
 from swwl.fields.geometry.walls import inner_loops, loop_features, wall_shape
 from swwl.gp.blocks import Block, Coordinates
 from swwl.kernels.base import CorrelationName, Factor, Product

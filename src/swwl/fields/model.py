@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from swwl.domain.notes import listed_columns, mesh_notes, surprising_notes, with_causes
 from swwl.domain.verdict import GROUPS, Reference, Representation, look, make_reference, number_columns, verdicts
@@ -157,7 +157,7 @@ class FieldModel:
     @property
     def factor(self) -> float:
         """By how much standard deviations are wider than those of modes and truncation."""
-        return self.width(_USUAL) / float(norm.ppf(0.5 + _USUAL / 2))
+        return self.width(_USUAL) / float(ndtri(0.5 + _USUAL / 2))
 
     def width(self, level: float) -> float:
         """Return how many uncalibrated standard deviations the half of an interval has."""
@@ -165,7 +165,7 @@ class FieldModel:
             raise InputError(f"level is {level!r}, but a number between 0 and 1 is expected.")
         if level <= LEVELS[-1]:
             return float(np.interp(level, np.append(0.0, LEVELS), np.append(0.0, self.widths)))
-        return float(self.widths[-1] * norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + LEVELS[-1] / 2))
+        return float(self.widths[-1] * ndtri(0.5 + level / 2) / ndtri(0.5 + LEVELS[-1] / 2))
 
     def sizes(self, cross: Sequence[Block], m: int) -> tuple[Array, Array]:
         """Return mean and standard deviation of the sizes of modes on m new meshes, (m, K) each."""
@@ -642,7 +642,7 @@ class FieldCases:
         if not model.power or not (number == "largest" or (number == "max" and positive)):
             return None
         sizes = self._case_sizes[model.kind.name]
-        mean, half = np.exp(sizes.largest), float(norm.ppf(0.5 + level / 2)) * wide * sizes.largest_std
+        mean, half = np.exp(sizes.largest), float(ndtri(0.5 + level / 2)) * wide * sizes.largest_std
         ends = {"lower": mean * np.exp(-half), "upper": mean * np.exp(half)}
         return {"mean": mean, "std": mean * wide * sizes.largest_std, **ends}
 

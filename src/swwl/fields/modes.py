@@ -21,9 +21,9 @@ from functools import lru_cache
 from typing import Annotated, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve, solve_triangular
-from scipy.spatial import cKDTree
 
 from swwl.storage.checks import NotNegative, Shape
 
@@ -111,7 +111,7 @@ class SmoothBasis:
 
     def places(self, descriptors: Array) -> NDArray[np.intp]:
         """Return the nearest center of every node, (n,)."""
-        return np.asarray(cKDTree(self.centers).query(descriptors[:, : self.centers.shape[1]])[1])
+        return np.asarray(scipy.spatial.cKDTree(self.centers).query(descriptors[:, : self.centers.shape[1]])[1])
 
 
 def _correlation(first: Array, second: Array, length: float) -> Array:

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from swwl.errors import InputError
 from swwl.fields.geometry.descriptors import normal_shares
@@ -744,7 +744,7 @@ class NumberErrors:
         place = np.clip((n + 1) * level, 1, n)
         low = int(place) - 1
         found = self.scores[low] + (place - 1 - low) * (self.scores[min(low + 1, n - 1)] - self.scores[low])
-        stretch = float(norm.ppf(level) / norm.ppf(place / (n + 1))) if place != (n + 1) * level and n > 1 else 1.0
+        stretch = float(ndtri(level) / ndtri(place / (n + 1))) if place != (n + 1) * level and n > 1 else 1.0
         middle = np.median(self.scores, axis=0)
         return np.asarray(middle + stretch * (found - middle))
 
@@ -756,5 +756,5 @@ class NumberErrors:
         center, unit = drawn.mean(axis=-2), drawn.std(axis=-2) + self.floor
         width = self.quantile(0.5 + _USUAL / 2) - self.quantile(0.5 - _USUAL / 2)
         lower, upper = self.quantile(0.5 - level / 2), self.quantile(0.5 + level / 2)
-        std = width / (2 * float(norm.ppf(0.5 + _USUAL / 2)))
+        std = width / (2 * float(ndtri(0.5 + _USUAL / 2)))
         return center + unit * self.quantile(0.5), unit * std, center + unit * lower, center + unit * upper

@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import norm
-from sklearn.base import clone
 
-from swwl.gp.prediction import Prediction
+from swwl.estimators import clone
+from swwl.gp.prediction import Prediction, log_density
 from swwl.kernels.base import Product
 from swwl.mesh.cells import lumped_measures
 from swwl.mesh.mesh import Mesh
@@ -191,13 +190,17 @@ def fit_sizes_over(task: SizeTask, laws: Mapping[str, Law]) -> tuple[SizeModel, 
         truth = np.log(task.sizes[field][:, 0])
         said = [left_out_sizes(model, task.table, [field])[field] for model in (scaled, plain)]
         error, plain_error = (float(np.sqrt(np.mean((one.mean - truth) ** 2))) for one in said)
-        density, plain_density = (float(norm.logpdf(truth, one.mean, one.std).mean()) for one in said)
+        density, plain_density = (float(_log_density(truth, one).mean()) for one in said)
         used = error <= _ROOM * plain_error
         judged.append(JudgedLaw(field, law.formula, used, error, plain_error, density - plain_density))
     agreed = {one.target: laws[one.target] for one in judged if one.used}
     if len(agreed) == len(judged):
         return scaled, judged
     return (fit_sizes(task, agreed) if agreed else plain), judged
+
+
+def _log_density(truth: Array, said: CaseSizes) -> Array:
+    return log_density((truth - said.mean) / said.std, np.inf) - np.log(said.std)
 
 
 def size_names(field: str) -> list[str]:

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.fields.geometry.descriptors import Describer, n_factors
 from swwl.fields.model import FieldModel, MeshNodes, NodeAnswer
 from swwl.fields.modes import FieldModes, SmoothBasis

@@ -104,7 +104,8 @@ class TableMeshes:
         def call(numbered: tuple[int, object]) -> Found:
             return function(numbered[0], mesh_of(*numbered))
 
-        for item, result in zip(self._items, in_threads(call, enumerate(self._items), self._n_jobs), strict=True):
+        results = in_threads(call, list(enumerate(self._items)), self._n_jobs)
+        for item, result in zip(self._items, results, strict=True):
             self._keep_or_release(item)
             found.append(result)
             if progress is not None:

@@ -16,14 +16,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 import numpy as np
 import pandas as pd
+import scipy
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import make_interp_spline
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import warn_about_cases
 from swwl.errors import InputError
+from swwl.estimators import BaseEstimator, check_is_fitted
 from swwl.fields.estimator import FieldRegressor
 from swwl.fields.kernels import mesh_column
 from swwl.fields.model import FieldCases
@@ -455,7 +454,7 @@ def time_weights(known: Array, wanted: Array, smooth: bool = True) -> Array:
     if len(known) == len(wanted) and np.array_equal(known, wanted):
         return np.eye(len(known))
     order = min(3, len(known) - 1) if smooth else 1
-    spline = make_interp_spline(known, np.eye(len(known)), k=order)
+    spline = scipy.interpolate.make_interp_spline(known, np.eye(len(known)), k=order)
     return np.asarray(spline(np.clip(wanted, known[0], known[-1])))
 
 

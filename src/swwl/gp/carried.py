@@ -24,11 +24,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from swwl.gp.mixed import MixedPrediction, mixed
-from swwl.gp.prediction import Interval, Prediction, to_std
+from swwl.gp.prediction import Interval, Prediction, inverse_cdf, to_std
 
 Array = NDArray[np.float64]
 
@@ -252,7 +250,7 @@ def nodes(df: float) -> Array:
     (100, True, 1.0)
     """
     levels = (np.arange(_NODES) + 0.5) / _NODES
-    z = norm.ppf(levels) if np.isinf(df) else student.ppf(levels, df)
+    z = inverse_cdf(levels, df)
     z = (z - z[::-1]) / 2.0
     return np.asarray(z / np.sqrt(np.mean(z**2)))
 

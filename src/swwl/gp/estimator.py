@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from swwl.errors import InputError, located
+from swwl.estimators import BaseEstimator
 from swwl.formatting import Record
 from swwl.gp import diagnostics, inputs
 from swwl.gp.adjoint import LinearPrediction, differentiable, linear_prediction
@@ -663,6 +662,8 @@ class RobustGP(BaseEstimator):
 
     def _fitted(self) -> Posterior:
         if not hasattr(self, "_posterior"):
+            from sklearn.exceptions import NotFittedError  # only now: see swwl.estimators
+
             raise NotFittedError("This RobustGP is not fitted yet: call fit first.")
         return self._posterior
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,16 +32,13 @@ def drawn_rows(order: Rows, count: int, targets: NDArray[np.float64]) -> Rows:
     return np.sort(rows)
 
 
-def shuffled_folds(
-    n: int, number: int, seed: int | np.random.RandomState | None, same: Rows | None = None
-) -> list[tuple[Rows, Rows]]:
+def shuffled_folds(n: int, number: int, seed: Any, same: Rows | None = None) -> list[tuple[Rows, Rows]]:
     """Return training and left-out rows of folds of n rows; n folds where that is fewer.
 
     Parameters
     ----------
     n, number : int
-    seed : int, RandomState or None
-        As in scikit-learn.
+    seed : int, RandomState, Generator or None
     same : ndarray of int, shape (n,), optional
         What rows with the same inputs have in common: they are left out together, since one tells of the other.
 
@@ -52,8 +51,8 @@ def shuffled_folds(
     """
     labels = np.arange(n) if same is None else same
     kinds = np.unique(labels)
-    # as in scikit-learn's KFold, slow to import
-    rng = seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
-    shuffled = rng.permutation(len(kinds))
+    # As in scikit-learn's KFold, which is slow to import.
+    drawn = isinstance(seed, (np.random.RandomState, np.random.Generator))
+    shuffled = (seed if drawn else np.random.RandomState(seed)).permutation(len(kinds))
     left_out = [np.isin(labels, kinds[part]) for part in np.array_split(shuffled, min(number, len(kinds)))]
     return [(np.flatnonzero(~out), np.flatnonzero(out)) for out in left_out]

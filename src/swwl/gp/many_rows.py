@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.gp import inputs
 from swwl.gp.blocks import Block
 from swwl.gp.correlations import Array

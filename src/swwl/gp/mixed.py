@@ -14,10 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
-from scipy.stats import t as student
 
-from swwl.gp.prediction import Interval, Prediction, quantile, to_std
+from swwl.gp.prediction import Interval, Prediction, inverse_cdf, quantile, to_std
 
 Array = NDArray[np.float64]
 
@@ -69,13 +67,12 @@ class MixedPrediction(Prediction):
     def standardized(self, y: Array) -> Array:
         """Return known answers as the deviates of a bell that are as likely to be exceeded, in standard deviations."""
         share = np.clip(self.cdf(y), 1e-12, 1.0 - 1e-12)
-        z = norm.ppf(share) if np.isinf(self.df) else student.ppf(share, self.df)
-        return np.asarray(z / to_std(np.ones(1), self.df)[0])
+        return np.asarray(inverse_cdf(share, self.df) / to_std(np.ones(1), self.df)[0])
 
     def quantile(self, share: float) -> Array:
         """Return the quantile of the mixture, in the shape of ``mean``."""
         # It lies between those of the parts, of which each has degrees of freedom of its own.
-        own = [part.mean + _inverse_cdf(part.df, share) * part.scale for part in self.parts]
+        own = [part.mean + inverse_cdf(share, part.df) * part.scale for part in self.parts]
         lower, upper = np.min(own, axis=0), np.max(own, axis=0)
         for _ in range(_HALVINGS):
             middle = 0.5 * (lower + upper)
@@ -238,10 +235,6 @@ def log_mixture(densities: Sequence[Array], weights: Array) -> Array:
 def _std(part: Prediction) -> Array:
     """Return standard deviations; scales where there are none."""
     return part.std if part.df > 2 else part.scale
-
-
-def _inverse_cdf(df: float, share: float) -> float:
-    return float(norm.ppf(share) if np.isinf(df) else student.ppf(share, df))
 
 
 def _reach(df: float, level: float) -> Array:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 
 from swwl.errors import InputError
 from swwl.gp.correlations import Array
@@ -329,7 +329,9 @@ def maximize(solver: Solver, search: Search, max_iter: int) -> Optimum:
         bounds = list(zip(descent.shifted(lower), descent.shifted(upper), strict=True))
         # as many corrections as ranges: next to an evaluation they cost nothing, and spare a third of the last steps
         options = {"maxiter": max_iter, "ftol": ftol, "gtol": gtol, "maxcor": max(20, int(free.sum()))}
-        found = minimize(descent, descent.shifted(x), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = scipy.optimize.minimize(
+            descent, descent.shifted(x), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
         return found.fun if np.isfinite(descent.worst) else np.inf, descent.logs(found.x), found.status
 
     coarse = [run(x, ftol=1e-6, gtol=1e-3) for x in starts]

@@ -11,26 +11,26 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from swwl.domain.notes import repeated_nodes
 from swwl.errors import InputError, located
 from swwl.formatting import Record, number
 from swwl.jobs.plan import RESULT, FitPlan, HoldOut, RowSplit, Whole, known_rows, plan_fit, split_rows
-from swwl.jobs.predict import Model, factors_of
+from swwl.jobs.predict import factors_of
 from swwl.jobs.table import known_outputs, read_table
 from swwl.mesh.io.foam.case import is_case, times_of
 from swwl.mesh.io.formats import read_file
 from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import same_thickness
 from swwl.mesh.shape.screening import MeshFacts, Typical, apart, facts_of, typical_of
-from swwl.parallel import Progress, check_jobs, each_once, one_blas_thread
+from swwl.parallel import Progress, check_jobs, each_once, in_threads
 from swwl.storage.memory import Memory, fingerprint
 from swwl.tables.columns import as_numbers, mesh_columns, numbers_cases
 from swwl.tables.laws import written
@@ -47,6 +47,9 @@ from swwl.tables.places import (
 from swwl.tables.results import may_be_input, results_words
 from swwl.tables.series import table_curves
 from swwl.tables.units import dimensionless_groups, likely_laws
+
+if TYPE_CHECKING:
+    from swwl.jobs.predict import Model
 
 # Where fewer rows are fitted, leave-one-out scores are rough.
 _FEW_ROWS = 10
@@ -166,13 +169,11 @@ def read_facts(
     check_jobs(1 if n_jobs is None else n_jobs)
     distinct, _ = each_once(files)
     found: dict[Path, MeshFacts | InputError] = {}
-    with one_blas_thread():
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        tasks = (delayed(_facts)(file, memory, group) for file in distinct)
-        for file, facts in zip(distinct, parallel(tasks), strict=True):
-            found[file] = facts
-            if progress is not None:
-                progress(len(found), len(distinct))
+    facts = in_threads(partial(_facts, memory=memory, group=group), distinct, n_jobs)
+    for file, one in zip(distinct, facts, strict=True):
+        found[file] = one
+        if progress is not None:
+            progress(len(found), len(distinct))
     return found
 
 

@@ -7,24 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from swwl.domain.notes import case_notes, usual
 from swwl.domain.verdict import FEW_CASES, FEWEST, agreement, outside_ranges
 from swwl.errors import InputError, MissingFileError, located
 from swwl.evaluation import scores
 from swwl.evaluation.metadata import HELD_OUT, TableData, curve_data_of, data_of, field_data_of
-from swwl.fields.estimator import FieldRegressor
-from swwl.fields.model import FieldCases
 from swwl.fields.numbers import ForceOn, Line, LinearNumber, Probe, missing_notes
 from swwl.fields.scores import MeshScore, mesh_score, pooled
-from swwl.fields.transient import TransientRegressor
-from swwl.fields.values import FieldKind
 from swwl.formatting import Record
 from swwl.gp.prediction import Prediction
 from swwl.kernels.base import Factor
@@ -33,7 +29,6 @@ from swwl.mesh.io.formats import is_mesh, timed
 from swwl.mesh.io.series import Time, without_time
 from swwl.mesh.mesh import Mesh, trusted_mesh
 from swwl.parallel import Progress
-from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.estimator import RobustGPRegressor
 from swwl.regression.intervals import widened
 from swwl.regression.together.levels import of_level
@@ -54,6 +49,15 @@ from swwl.tables.places import (
     where,
 )
 
+if TYPE_CHECKING:  # a model brings the room that it needs
+    from swwl.fields.estimator import FieldRegressor
+    from swwl.fields.model import FieldCases
+    from swwl.fields.transient import TransientRegressor
+    from swwl.fields.values import FieldKind
+    from swwl.regression.curves.estimator import CurveRegressor
+
+    Model = RobustGPRegressor | FieldRegressor | CurveRegressor | TransientRegressor
+
 # What predictions of a target add to its name, and the column that says which inputs were never tried so far out.
 PREDICTED = ("mean", "std", "lower95", "upper95")
 # Where two outcomes are possible, the interval has a gap.
@@ -68,9 +72,6 @@ SCORE, INSIDE, DOMAIN, WIDENED = DOMAIN_COLUMNS = ("domain_score", "inside_domai
 _DISAGREE, _FEWEST_ANSWERS, _HOLD_ALL = 0.01, 3, 0.95
 # Inputs in training deviations that differ by less than this are the same.
 _SAME = 1e-9
-
-
-Model = RobustGPRegressor | FieldRegressor | CurveRegressor | TransientRegressor
 
 
 def load_regressor(path: Path) -> RobustGPRegressor:
@@ -340,7 +341,7 @@ def fitted_rows(model: Model, inputs: pd.DataFrame, model_path: Path) -> NDArray
     if not pairs or any(not len(known) for known, _ in pairs):
         return np.zeros(len(inputs), dtype=bool)
     train, given = (np.hstack(parts) for parts in zip(*pairs, strict=True))
-    return np.asarray(cKDTree(train).query(given)[0] <= _SAME)
+    return np.asarray(scipy.spatial.cKDTree(train).query(given)[0] <= _SAME)
 
 
 def _fitted(model: Model) -> tuple[list[Factor], list[Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,12 +28,14 @@ from swwl.jobs.predict import (
     with_meshes_apart,
 )
 from swwl.parallel import Progress
-from swwl.regression.curves.cases import CurveCases
-from swwl.regression.curves.estimator import CurveRegressor
 from swwl.regression.curves.numbers import Crossing, CurveNumber, name_of
 from swwl.storage.memory import Memory
 from swwl.tables.places import rows_named
 from swwl.tables.series import Curves, curve_columns, table_curves, with_files
+
+if TYPE_CHECKING:
+    from swwl.regression.curves.cases import CurveCases
+    from swwl.regression.curves.estimator import CurveRegressor
 
 Array = NDArray[np.float64]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from swwl.errors import InputError
 from swwl.fields.estimator import FieldRegressor
 from swwl.formatting import Record
 from swwl.jobs.fit import no_progress
-from swwl.jobs.predict import HANDFUL, Model, input_columns, predict_table
+from swwl.jobs.predict import HANDFUL, input_columns, predict_table
 from swwl.jobs.table import CACHE_FOLDER, require_mesh_files
 from swwl.mesh.io.hdf.cgns import copy_cgns
 from swwl.parallel import Progress
@@ -21,7 +22,10 @@ from swwl.regression.estimator import RobustGPRegressor
 from swwl.storage.memory import Memory
 from swwl.tables.places import rows_named
 
-Models = Sequence[Model]
+if TYPE_CHECKING:
+    from swwl.jobs.predict import Model
+
+    Models = Sequence[Model]
 
 
 def plaid_split(folder: Path, split: str, models: Models) -> pd.DataFrame:

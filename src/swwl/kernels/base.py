@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, runti
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, clone
 
 from swwl.embedding.linear import Linear
 from swwl.errors import IndefiniteKernelWarning, InputError, InputTypeError
+from swwl.estimators import BaseEstimator, clone
 from swwl.gp.blocks import Block, Coordinates, Distances
 from swwl.mesh.arrays import AnyArray
 from swwl.parallel import Progress

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.errors import InputError, InputTypeError
+from swwl.estimators import clone
 from swwl.gp.blocks import Block, Coordinates
 from swwl.gp.correlations import get_correlation
 from swwl.gp.joint import Joint

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.spatial import cKDTree
+import scipy
 
 from swwl.errors import InputError
 from swwl.mesh.cells import cell_dimension, top_cells
@@ -123,7 +123,7 @@ def _far_apart(patterns: Sequence[str], meshes: Sequence[Mesh]) -> list[tuple[st
             )
             if not len(first) or not len(second) or len(np.intersect1d(first, second)):
                 return 0.0
-            away = cKDTree(mesh.points[first]).query(mesh.points[second])[0].min()
+            away = scipy.spatial.cKDTree(mesh.points[first]).query(mesh.points[second])[0].min()
             found = min(found, away / np.linalg.norm(np.ptp(mesh.points, axis=0)))
         return float(found)
 

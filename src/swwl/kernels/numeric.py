@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import skew
 
 from swwl.embedding.distances import half_squares_back
 from swwl.embedding.linear import Linear
@@ -41,8 +40,14 @@ def over_decades(values: Any) -> bool:
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) < 3 or not np.isfinite(numbers).all() or not 0 < _RATIO * numbers.min() < numbers.max():
         return False
-    plain, logarithm = (abs(float(skew(own))) for own in (numbers, np.log(numbers)))
+    plain, logarithm = (abs(_skewness(own)) for own in (numbers, np.log(numbers)))
     return logarithm + _LESS_SKEW < plain
+
+
+def _skewness(numbers: NDArray[np.float64]) -> float:
+    centered = numbers - numbers.mean()
+    centered /= np.abs(centered).max()  # powers of tiny numbers vanish
+    return float(np.mean(centered**3) / np.mean(centered**2) ** 1.5)
 
 
 class Numeric(Factor):

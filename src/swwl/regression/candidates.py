@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from sklearn.base import clone
 
 from swwl.errors import InputError, MeshWarning
+from swwl.estimators import clone
 from swwl.kernels import (
     BodySets,
     Categories,

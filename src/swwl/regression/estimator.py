@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import (
     listed_columns,
@@ -34,6 +31,7 @@ from swwl.domain.verdict import (
     verdicts,
 )
 from swwl.errors import GPWarning, InputError
+from swwl.estimators import BaseEstimator, RegressorMixin, check_is_fitted
 from swwl.formatting import NotebookTable, html_table, number, percent
 from swwl.gp import RobustGP
 from swwl.gp.prediction import Prediction, check_samples
@@ -41,7 +39,7 @@ from swwl.gp.prior import PRIORS
 from swwl.kernels.base import Factor, Product, warn_about_indefinite
 from swwl.kernels.shared import Sampled, fit_kernels, keep_sampled
 from swwl.kernels.stored import stored
-from swwl.parallel import Progress, blas_threads
+from swwl.parallel import Progress, blas_threads, n_workers
 from swwl.regression.candidates import default_kernels
 from swwl.regression.effects import variance_shares
 from swwl.regression.fit import FewRows, Task, fit_members, same_rows
@@ -360,7 +358,7 @@ class RobustGPRegressor(NotebookTable, RegressorMixin, BaseEstimator):
             (1 if stacked else 3) if self.n_starts is None else self.n_starts,
             self.calibrate,
             self.random_state,
-            effective_n_jobs(self.n_jobs),
+            n_workers(self.n_jobs),
             same=None if solver.large else same_rows(members),
             find_outliers=self.outliers == "auto" and (stacked or self.calibrate),
             find_regimes=(self.regimes or ("auto" if stacked else "one")) == "auto" and (stacked or self.calibrate),

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.correlations import get_correlation

@@ -27,7 +27,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from swwl.embedding.summaries import CoarsenessEmbedding
 from swwl.errors import InputError
@@ -41,6 +40,7 @@ from swwl.mesh.mesh import Mesh
 from swwl.mesh.remesh.plane import flattened
 from swwl.mesh.remesh.refine import subdivided
 from swwl.mesh.remesh.thin import thinned
+from swwl.regression.intervals import chi2_quantile
 from swwl.regression.stack import Represented, Stack, trend_matrix
 from swwl.storage.checks import Names, Shape
 from swwl.storage.memory import Memory, MemoryLike, as_memory
@@ -352,4 +352,4 @@ def random_error(coarse: Array, given: Array, moves: Array, n: int) -> Array:
     if not len(moves):
         return np.zeros(moves.shape[1])
     ratio = moves / np.sqrt(coarse**2 - given**2)[:, None]
-    return np.asarray(np.sqrt(n / chi2.ppf(_SHARE, n)) * np.sqrt((ratio**2).mean(axis=0)))
+    return np.asarray(np.sqrt(n / chi2_quantile(_SHARE, n)) * np.sqrt((ratio**2).mean(axis=0)))

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from swwl.domain.verdict import WIDER, Reference
 from swwl.errors import GPWarning, InputError
@@ -260,7 +260,18 @@ def few_rows_factor(y: Array, own: Prediction, left_out: Prediction | None) -> f
         error, dof = float(np.sqrt(2.0) * np.std(y, ddof=1)), n - 1
     else:
         error, dof = float(np.sqrt(np.mean((y - left_out.mean) ** 2))), n
-    return max(1.0, error * float(np.sqrt(dof / chi2.ppf(_QUARTILE, dof))) / size)
+    return max(1.0, error * float(np.sqrt(dof / chi2_quantile(_QUARTILE, dof))) / size)
+
+
+def chi2_quantile(share: float, dof: int) -> float:
+    """Return what a chi-squared variable exceeds with the probability 1 - ``share``.
+
+    Examples
+    --------
+    >>> round(chi2_quantile(0.95, 1), 3)
+    3.841
+    """
+    return float(2.0 * gammaincinv(0.5 * dof, share))
 
 
 def widened(prediction: Prediction, reference: Reference, moves: Array | None = None) -> Prediction:
@@ -344,7 +355,7 @@ def conformal(errors: Array, level: float) -> float:
     place = (n + 1) * level
     if place <= n:
         return float(np.interp(place, np.arange(n + 1), np.append(0.0, errors)))
-    beyond = norm.ppf(0.5 + level / 2) / norm.ppf(0.5 + n / (n + 1) / 2)
+    beyond = ndtri(0.5 + level / 2) / ndtri(0.5 + n / (n + 1) / 2)
     return float(errors[-1] * beyond)
 
 

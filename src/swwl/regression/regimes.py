@@ -22,14 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import CarriedMoments
-from swwl.gp.prediction import Prediction
+from swwl.gp.prediction import Prediction, cdf, log_density
 from swwl.gp.solvers.cholesky import factorize, invert
 
 Array = NDArray[np.float64]
@@ -185,14 +182,13 @@ def label_probability(label: Prediction) -> Array:
     [0.5, 0.99]
     """
     z = label.mean / label.scale
-    return np.clip(ndtr(z) if np.isinf(label.df) else stdtr(label.df, z), 1.0 - _SUREST, _SUREST)
+    return np.clip(cdf(z, label.df), 1.0 - _SUREST, _SUREST)
 
 
 def label_slopes(label: Prediction) -> tuple[Array, Array]:
     """Return the derivatives of :func:`label_probability` in the mean and in the standard deviation of the label."""
     z = label.mean / label.scale
-    second = ndtr(z) if np.isinf(label.df) else stdtr(label.df, z)
-    density = norm.pdf(z) if np.isinf(label.df) else student.pdf(z, label.df)
+    second, density = cdf(z, label.df), np.exp(log_density(z, label.df))
     density = np.where((second > 1.0 - _SUREST) & (second < _SUREST), density, 0.0)
     return density / label.scale, -density * z / label.std
 
@@ -394,7 +390,7 @@ def process_densities(correlations: Sequence[Array], noises: Sequence[float], y:
 
 def _density(told: _Told, y: Array, n: int) -> Array:
     scale = np.sqrt(np.maximum(told.variance, _LEAST_VARIANCE))
-    return np.asarray(student.logpdf((y - told.mean) / scale, max(n - 1, 1)) - np.log(scale))
+    return np.asarray(log_density((y - told.mean) / scale, max(n - 1, 1)) - np.log(scale))
 
 
 def _likeliest(correlation: Array, y: Array, rows: Mask, noises: Sequence[float]) -> _Told:

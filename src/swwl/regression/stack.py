@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.domain.verdict import Reference, Representation, make_reference, number_columns, shapes_alone
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import CarriedMoments, carried, carried_covariance

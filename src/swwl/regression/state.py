@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.formatting import Record
 from swwl.gp import RobustGP
 from swwl.gp.inputs import check_correlations, training_terms

@@ -22,7 +22,6 @@ import pandas as pd
 from msgspec import Meta
 from numpy.typing import NDArray
 from scipy.special import expit
-from scipy.stats import t as student
 
 from swwl.errors import GPWarning, InputError, LawWarning
 from swwl.formatting import number
@@ -30,7 +29,7 @@ from swwl.gp import RobustGP
 from swwl.gp.blocks import Block
 from swwl.gp.carried import carried
 from swwl.gp.folds import drawn_rows
-from swwl.gp.prediction import Prediction
+from swwl.gp.prediction import Prediction, log_density
 from swwl.regression.intervals import fold_predictions, make_folds
 from swwl.regression.outliers import FEWEST, SEARCH_STEPS, Refit, can_be_odd, find_suspects, group_scores
 from swwl.tables.laws import Law
@@ -559,7 +558,7 @@ def warn_about_laws(judged: Sequence[JudgedLaw], stacklevel: int) -> None:
 def _densities(y: Array, scale: TargetScale, left_out: Prediction) -> Array:
     width = np.maximum(left_out.scale, np.finfo(float).tiny)
     z = (scale.forward(y) - left_out.mean) / width
-    return np.asarray(student.logpdf(z, _JUDGE) - np.log(width) + np.log(scale.slope(y)))
+    return np.asarray(log_density(z, _JUDGE) - np.log(width) + np.log(scale.slope(y)))
 
 
 def _trimmed(errors: Array) -> float:

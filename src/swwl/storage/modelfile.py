@@ -41,8 +41,9 @@ _ROOMS = (
     "kernels",
     "kernels.stored",
     "regression",
-    "regression.curves",
-    "fields",
+    "regression.curves.estimator",
+    "fields.estimator",
+    "fields.transient",
     "classification",
     "classification.baselines",
 )

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
 from swwl.errors import InputError, InputTypeError
 from swwl.mesh.arrays import refuse_masked
@@ -64,6 +63,8 @@ def as_table(X: Any) -> pd.DataFrame:
 
 def _as_numbers(rows: ArrayLike) -> NDArray[np.float64]:
     """Return rows of numbers, or one column of them, as (N, m)."""
+    from sklearn.utils import check_array  # for arrays alone: tables need none of scikit-learn
+
     try:
         array: NDArray[np.float64] = check_array(
             rows, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name="X"

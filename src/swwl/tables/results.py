@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from swwl.errors import ColumnWarning
 from swwl.tables.columns import as_numbers, kind_of, numbers_cases
@@ -331,11 +330,13 @@ def _along_a_curve(first: NDArray[np.float64], second: NDArray[np.float64]) -> f
     both = np.isfinite(first) & np.isfinite(second)
     if both.sum() < max(_FEWEST_ROWS, 4 * _BESIDE) or np.ptp(second[both]) == 0:
         return 0.0
-    ranks = rankdata(second[both])[np.argsort(first[both], kind="stable")]
+    _, place, count = np.unique(second[both], return_inverse=True, return_counts=True)
+    order = np.argsort(first[both], kind="stable")
+    ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[place][order]  # means where tied
     window = np.ones(2 * _BESIDE + 1)
     window[_BESIDE] = 0
     means = np.convolve(ranks, window, "same") / np.convolve(np.ones(len(ranks)), window, "same")
-    return float(np.sqrt(max(0.0, 1 - np.mean((ranks - means) ** 2) / np.var(ranks))))
+    return float(np.sqrt(max(0.0, 1 - float(np.mean((ranks - means) ** 2) / np.var(ranks)))))
 
 
 def _linked(ranks: pd.DataFrame, n: int) -> pd.DataFrame:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
 from swwl.mesh.boundary import boundary
@@ -50,14 +50,14 @@ def nearest_points(places: Array, points: Array, pieces: Pieces) -> Array:
     nodes, local = np.unique(pieces, return_inverse=True)
     corners, local = points[nodes], local.reshape(pieces.shape)
     if pieces.shape[1] == 1:
-        return np.asarray(corners[cKDTree(corners).query(places)[1]])
+        return np.asarray(corners[scipy.spatial.cKDTree(corners).query(places)[1]])
     return (_among_sides if pieces.shape[1] == 2 else _among_triangles)(places, corners, local)
 
 
 def _among_sides(places: Array, corners: Array, sides: Numbers) -> Array:
     """Compare the sides with the nearest middles, and more of them until no other can be nearer."""
     ends = corners[sides]
-    tree = cKDTree(ends.mean(axis=1))
+    tree = scipy.spatial.cKDTree(ends.mean(axis=1))
     reach = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max() / 2
     found, left, k = np.empty_like(places), np.arange(len(places)), 6
     while len(left):
@@ -72,7 +72,7 @@ def _among_sides(places: Array, corners: Array, sides: Numbers) -> Array:
 
 def _among_triangles(places: Array, corners: Array, triangles: Numbers) -> Array:
     """Compare triangles with the nearest middles, then those at the corner beside what is found, while it is nearer."""
-    around, tree = _around(triangles, len(corners)), cKDTree(corners[triangles].mean(axis=1))
+    around, tree = _around(triangles, len(corners)), scipy.spatial.cKDTree(corners[triangles].mean(axis=1))
     candidates = np.asarray(tree.query(places, np.arange(1, min(_STARTS, len(triangles)) + 1))[1])
     node = np.full(len(places), -1)
     found, squared = np.empty_like(places), np.full(len(places), np.inf)
@@ -93,7 +93,7 @@ def _among_triangles(places: Array, corners: Array, triangles: Numbers) -> Array
             candidates = around[to]
 
     go_on(np.arange(len(places)), candidates)
-    far, nearest = cKDTree(corners).query(places)
+    far, nearest = scipy.spatial.cKDTree(corners).query(places)
     missed = np.flatnonzero(far**2 < squared * (1 - 1e-9))  # some corner is nearer than all that was looked at
     node[missed] = nearest[missed]
     go_on(missed, around[node[missed]])
@@ -273,7 +273,7 @@ def group_gaps(mesh: Mesh) -> dict[str, dict[str, float]]:
     names = list(nodes)[:_MOST_GROUPS]
     if not names:
         return {}
-    trees = {name: cKDTree(mesh.points[nodes[name]]) for name in names}
+    trees = {name: scipy.spatial.cKDTree(mesh.points[nodes[name]]) for name in names}
     part = np.full(mesh.n_nodes, -1, np.intp)
     simplices = cut_into_simplices(mesh.cells)
     part[simplices] = connected_parts(simplices, mesh.n_nodes)[:, None]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from swwl.errors import InputError
 
@@ -109,7 +109,7 @@ def cut_into_panels(outline: _Complex, *, fewest: int = FEWEST, most: int = MOST
     for first, last, ends in _spans(corners):
         smooth = None
         if last - first >= 3:
-            smooth = CubicSpline(lengths[first : last + 1], around[first : last + 1], bc_type=ends)
+            smooth = scipy.interpolate.CubicSpline(lengths[first : last + 1], around[first : last + 1], bc_type=ends)
         for i in range(first, last):
             where = _grading(per_segment, bool(corners[i % n]), bool(corners[(i + 1) % n]))
             if smooth is None:

@@ -17,8 +17,8 @@ count from the direction of the first axis. An outer boundary takes no part.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from swwl.errors import InputError
 from swwl.fields.geometry.slitmap import SlitMap, slit_map
@@ -152,7 +152,7 @@ def match_loops(features: _Floats, reference: _Floats) -> NDArray[np.intp]:
         found = counted(len(features), "inner loop")
         raise InputError(f"has {found}, but the first training mesh has {len(reference)}.")
     differences = features[None, :, :] - reference[:, None, :]
-    return np.asarray(linear_sum_assignment((differences**2).sum(axis=2))[1])
+    return np.asarray(scipy.optimize.linear_sum_assignment((differences**2).sum(axis=2))[1])
 
 
 def wall_map(mesh: Mesh, reference: _Floats | None = None) -> SlitMap:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
+import scipy
 
 from swwl.errors import InputError, MissingPackageError
 from swwl.mesh.cells import cell_corners, cell_dimension
@@ -88,7 +88,7 @@ def _without_patches(named: list[tuple[tuple[str, ...], Piece]]) -> list[tuple[t
     """Return the blocks without those that lie on others, of which they become groups of faces."""
     dimensions = [max((cell_dimension(kind) for kind, _ in piece.cells), default=0) for _, piece in named]
     inner = [one for one, dimension in zip(named, dimensions, strict=True) if dimension == max(dimensions)]
-    trees = [KDTree(piece.points) for _, piece in inner]
+    trees = [scipy.spatial.KDTree(piece.points) for _, piece in inner]
     near = NEAR * max(float(np.linalg.norm(np.ptp(piece.points, axis=0))) for _, piece in inner)
     kept = []
     for one, dimension in zip(named, dimensions, strict=True):

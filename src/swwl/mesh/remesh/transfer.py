@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from swwl.errors import InputError
 from swwl.mesh.arrays import AnyArray
@@ -142,7 +142,7 @@ def places_in(mesh: Mesh, targets: _Floats) -> Places:
         lowest, highest = np.minimum(lowest, points[node]), np.maximum(highest, points[node])
     # No cell is nearest whose box is farther away than the nearest node.
     corners = np.unique(simplices)
-    reach = cKDTree(points[corners]).query(targets)[0]
+    reach = scipy.spatial.cKDTree(points[corners]).query(targets)[0]
     chosen, weights, distance = [], [], []
     for target, radius in zip(targets, reach * (1 + 1e-9), strict=True):
         near = np.flatnonzero(((lowest <= target + radius) & (highest >= target - radius)).all(axis=1))
@@ -200,10 +200,10 @@ def _start(
     """Find the nearest corner to every target; on a surface, one that looks the same way, if near enough."""
     corners: _Nodes = np.unique(triangles)
     if looks is None or normals is None:
-        return np.asarray(corners[cKDTree(points[corners]).query(targets)[1]])
+        return np.asarray(corners[scipy.spatial.cKDTree(points[corners]).query(targets)[1]])
     reach = 3 * np.sqrt(np.linalg.norm(looks, axis=1).mean())  # some edges: a turned node counts as that far away
     known = np.hstack([points, reach * node_normals(points, triangles)])[corners]
-    return np.asarray(corners[cKDTree(known).query(np.hstack([targets, reach * normals]))[1]])
+    return np.asarray(corners[scipy.spatial.cKDTree(known).query(np.hstack([targets, reach * normals]))[1]])
 
 
 def _best(

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
-from scipy.spatial import KDTree
-from scipy.spatial.transform import Rotation
 
 from swwl.errors import InputError
 from swwl.mesh.adjacency import cells_adjacency
@@ -173,7 +172,7 @@ def moved_group(
         raise InputError(f"percent is {percent:g}, but nothing can shrink by all of its size.")
     degrees = np.zeros(1 if d == 2 else 3) if degrees is None else degrees
     turn = _vector(degrees, 1, "degrees") * [0, 0, 1] if d == 2 else _vector(degrees, 3, "degrees")
-    matrix = Rotation.from_rotvec(turn, degrees=True).as_matrix()[:d, :d]
+    matrix = scipy.spatial.transform.Rotation.from_rotvec(turn, degrees=True).as_matrix()[:d, :d]
     away = plane.points[chosen.nodes] - chosen.center
     displacement = np.zeros_like(plane.points)
     displacement[chosen.nodes] = factor * away @ matrix.T - away + by
@@ -285,7 +284,7 @@ def _skin_parts(mesh: Mesh, name: str, nodes: _Nodes) -> tuple[NDArray[np.intp],
         label[own] = k
     left, known = nodes[label[nodes] < 0], np.flatnonzero(label >= 0)
     if len(left):
-        label[left] = label[known[KDTree(mesh.points[known]).query(mesh.points[left])[1]]]
+        label[left] = label[known[scipy.spatial.KDTree(mesh.points[known]).query(mesh.points[left])[1]]]
     return label, pieces
 
 

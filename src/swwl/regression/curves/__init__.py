@@ -5,6 +5,17 @@ numbers; ``bands`` says by folds how wide intervals and bands of whole curves ha
 integrals and crossings.
 """
 
-from swwl.regression.curves.estimator import CurveRegressor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from swwl.regression.curves.estimator import CurveRegressor as CurveRegressor
 
 __all__ = ["CurveRegressor"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "CurveRegressor":
+        raise AttributeError(f"module 'swwl.regression.curves' has no attribute {name!r}")
+    from swwl.regression.curves.estimator import CurveRegressor  # what predicts numbers takes nothing but names of here
+
+    return CurveRegressor

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from swwl.regression.curves.coding import CodedCurves, CurveBasis
 from swwl.regression.curves.numbers import NUMBERS, CurveNumber, number_of
@@ -82,7 +82,7 @@ class Bands:
         n : int
         rng : Generator
         """
-        wider = self.width(0.95) / norm.ppf(0.975)
+        wider = self.width(0.95) / ndtri(0.975)
         drawn = rng.standard_normal((n, *mean.shape)) @ np.linalg.cholesky(self.correlation).T
         curves = basis.decode(mean + wider * std * drawn)
         picked = rng.integers(len(rest), size=(n, len(mean)))

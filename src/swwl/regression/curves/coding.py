@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
 from swwl.errors import GPWarning, InputError
 from swwl.gp.folds import shuffled_folds
@@ -93,7 +93,7 @@ class CurveBasis:
     def carried(self, values: Array, places: Array) -> Array:
         """Return curves on the grid, (m,) or (n, m), at other places in its range, (p,) or (n, p)."""
         if self.smooth and len(self.grid) > _DEGREE:
-            return np.asarray(make_interp_spline(self.grid, values.T, _DEGREE)(places).T)
+            return np.asarray(scipy.interpolate.make_interp_spline(self.grid, values.T, _DEGREE)(places).T)
         return _polylines(self.grid, values, places)
 
     @cached_property
@@ -256,7 +256,7 @@ def _short_rows(curves: Curves, length: float) -> str:
     return f"without row{many} {named} they share {starts[rows].max():g} to {ends[rows].min():g}: leave {them} out, or "
 
 
-def fit_spline(places: Array, values: Array, knots: Array) -> BSpline:
+def fit_spline(places: Array, values: Array, knots: Array) -> scipy.interpolate.BSpline:
     """Fit a cubic spline to points (n,), least squares; where points are too few, it is as straight as can be.
 
     Examples
@@ -265,11 +265,11 @@ def fit_spline(places: Array, values: Array, knots: Array) -> BSpline:
     >>> bool(np.abs(fit_spline(x, x**3, np.repeat([0.0, 1.0], 4))(x) - x**3).max() < 1e-4)
     True
     """
-    basis = BSpline.design_matrix(places, knots, _DEGREE).toarray()
+    basis = scipy.interpolate.BSpline.design_matrix(places, knots, _DEGREE).toarray()
     bends = np.diff(np.eye(basis.shape[1]), 2, axis=0)
     left = np.vstack([basis, np.sqrt(_RIDGE * len(places) / basis.shape[1]) * bends])
     found, *_ = np.linalg.lstsq(left, np.append(values, np.zeros(len(bends))), rcond=None)
-    return BSpline(knots, found, _DEGREE)
+    return scipy.interpolate.BSpline(knots, found, _DEGREE)
 
 
 def _within(at: Array, values: Array, start: float, end: float) -> tuple[Array, Array]:
@@ -294,7 +294,7 @@ def _knots(pooled: Array, pieces: int) -> Array | None:
 
 def _curve_through(at: Array, values: Array, knots: Array | None) -> Callable[[Array], Array]:
     """Return a spline near points (n,), or without knots, monotone cubic pieces through them."""
-    return PchipInterpolator(at, values) if knots is None else fit_spline(at, values, knots)
+    return scipy.interpolate.PchipInterpolator(at, values) if knots is None else fit_spline(at, values, knots)
 
 
 def _nearest(at: Array, grid: Array) -> NDArray[np.intp]:

@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from swwl.domain.notes import (
     listed_columns,
@@ -23,6 +21,7 @@ from swwl.domain.notes import (
 )
 from swwl.domain.verdict import WIDER
 from swwl.errors import GPWarning, InputError
+from swwl.estimators import BaseEstimator, check_is_fitted, clone
 from swwl.formatting import Record
 from swwl.kernels.base import Product
 from swwl.parallel import Progress

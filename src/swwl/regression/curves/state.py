@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
-from sklearn.base import clone
 
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.formatting import Record
 from swwl.regression.curves.bands import Bands
 from swwl.regression.curves.coding import CurveBasis

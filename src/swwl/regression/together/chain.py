@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from sklearn.base import clone
 
 from swwl.domain.verdict import number_columns
 from swwl.errors import InputError
+from swwl.estimators import clone
 from swwl.gp.prediction import Prediction
 from swwl.regression.candidates import default_kernels
 from swwl.regression.intervals import FEW, few_rows_factor, interval_factor
@@ -280,10 +280,8 @@ def chance_of_gain(before: Array, after: Array) -> float:
     >>> chance_of_gain(np.array([1.0, -2.0, 3.0, 4.0, 5.0]), np.zeros(5))
     0.03125
     """
-    from scipy.stats import wilcoxon  # which predictions have no use for
-
     gains = np.abs(before) - np.abs(after)
-    return float(wilcoxon(gains, alternative="greater").pvalue) if gains.any() else 1.0
+    return float(scipy.stats.wilcoxon(gains, alternative="greater").pvalue) if gains.any() else 1.0
 
 
 def left_out_errors(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> Array:
@@ -318,7 +316,7 @@ def twins(helper: RobustGPRegressor, table: pd.DataFrame, memory: Any = None) ->
     """
     cases = helper.stack_.represent(table, None, memory)
     points, new = helper.coordinates(None, _COMPONENTS), helper.coordinates(cases.rows, _COMPONENTS)
-    usual = float(np.median(cKDTree(points).query(points, k=2)[0][:, 1]))
+    usual = float(np.median(scipy.spatial.cKDTree(points).query(points, k=2)[0][:, 1]))
     numbers = helper.train_inputs_
     known, asked = numbers.to_numpy(float).reshape(len(points), -1), table[numbers.columns].to_numpy(float)
     slack = _SAME * np.ptp(known, axis=0)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from swwl.gp.prediction import Prediction
 
@@ -94,7 +94,7 @@ def probability_inside(
     """
     b = len(predictions)
     normal = np.random.default_rng(0).standard_normal((_DRAWS // 2, b))
-    shares = norm.cdf(np.concatenate([normal, -normal]) @ np.linalg.cholesky(correlation).T)
+    shares = ndtr(np.concatenate([normal, -normal]) @ np.linalg.cholesky(correlation).T)
     inside = np.ones((len(predictions[0]), _DRAWS), dtype=bool)
     for k, (prediction, (low, high)) in enumerate(zip(predictions, bounds, strict=True)):
         below, above = (prediction.cdf(np.full(len(prediction), bound))[:, None] for bound in (low, high))

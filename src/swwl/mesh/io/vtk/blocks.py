@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import KDTree
+import scipy
 
 from swwl.errors import InputError, MissingFileError, located
 from swwl.mesh.arrays import AnyArray, release
@@ -54,7 +54,7 @@ def read_blocks(path: Path, fields: Collection[str] | None = None) -> Parts:
     inner = [(name, mesh) for name, mesh in leaves if _dimension(mesh) == top]
     parts = _joined(inner)
     if len(inner) < len(leaves):
-        tree = KDTree(parts.points)
+        tree = scipy.spatial.KDTree(parts.points)
         near = NEAR * float(np.linalg.norm(np.ptp(parts.points, axis=0)))
         for name, mesh in leaves:
             faces = _faces(mesh, tree, near) if _dimension(mesh) < top else {}
@@ -141,7 +141,7 @@ def _common(parts: list) -> dict[str, AnyArray]:  # type: ignore[type-arg]
     return {name: release(np.concatenate([part[name] for part in parts])) for name in names}
 
 
-def _faces(mesh: Mesh, tree: KDTree, near: float) -> dict[str, AnyArray]:
+def _faces(mesh: Mesh, tree: scipy.spatial.KDTree, near: float) -> dict[str, AnyArray]:
     """Return the cells of a patch by the nodes of the mesh around which it lies; none if it does not lie on it."""
     distance, nodes = tree.query(mesh.points)
     if not len(distance) or distance.max() > near:
