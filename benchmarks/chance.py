@@ -1,10 +1,10 @@
 """Whether choosing simulations is worth more than chance: blades of random topology, in pools of four kinds.
 
 ``python -m benchmarks chance`` takes hours; ``python -m benchmarks.chance heavy principal 7701 7702`` runs two pools of
-one kind with one model, ``python -m benchmarks.chance goals`` two goals; without seeds all of them. Seeds were fixed
-before the first run. Test blades are of the pool's own kind but for clustered pools, the trails of designers, which are
-tested on blades from anywhere. Two goals: efficiency and mass flow, by the area that the best compromises dominate, in
-a pool and where candidates are made for every batch, as ``swwl loop`` does with parameters.
+one kind with one model, ``python -m benchmarks.chance goals default`` two goals; without seeds all of them. Seeds were
+fixed before the first run. Test blades are of the pool's own kind but for clustered pools, the trails of designers,
+which are tested on blades from anywhere. Two goals: efficiency and mass flow, by the area that the best compromises
+dominate, in a pool and where candidates are made for every batch, as ``swwl loop`` does with parameters.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Row = dict[str, object]
 def run() -> Iterator[Line]:
     """Compare `select` and `suggest` with random choice, and two goals with it."""
     warnings.simplefilter("ignore")
-    for kind in LIMITS:
-        for model in ("principal", "default"):
+    for model in ("principal", "default"):
+        for kind in LIMITS:
             yield from compare(kind, model)
-    yield from two_goals()
+        yield from two_goals(model)
 
 
 def compare(kind: str, model: str, seeds: Sequence[int] = SEEDS) -> Iterator[Line]:
@@ -79,7 +79,7 @@ def ratios(kind: str, pool: pd.DataFrame, test: pd.DataFrame, seed: int) -> dict
     return found | {"worst random": max(at_random) / random}
 
 
-def two_goals(seeds: Sequence[int] = SEEDS[:10]) -> Iterator[Line]:
+def two_goals(model: str, seeds: Sequence[int] = SEEDS[:10]) -> Iterator[Line]:
     """Compare the area of the best compromises after 60 blades: 20 at random, 40 by expected growth.
 
     The area lies above a point a tenth of the front's range below the worst values on the front of the pool, as is
@@ -94,31 +94,31 @@ def two_goals(seeds: Sequence[int] = SEEDS[:10]) -> Iterator[Line]:
         points = {"below the front": low - BEYOND * (high - low), "worst of the pool": values.min(axis=0)}
         rng = np.random.default_rng(seed)
         start = pool.iloc[rng.permutation(len(pool))[:20]]
-        sets = {"pool": of_pool(pool, start), "made": as_made(start, seed), "whole pool": values}
+        sets = {"pool": of_pool(model, pool, start), "made": as_made(model, start, seed), "whole pool": values}
         random = [values[rng.permutation(len(pool))[:60]] for _ in range(9)]
         for name, point in points.items():
             usual = float(np.median([hypervolume(front_of(rows), point) for rows in random]))
             for what, rows in sets.items():
                 ratio = hypervolume(front_of(rows), point) / usual
                 found.setdefault(f"{what}, {name}", []).append(ratio)
-                print(f"  two goals {seed}: {what}, {name} {ratio:.3f}", file=sys.stderr, flush=True)
+                print(f"  two goals {seed} {model}: {what}, {name} {ratio:.3f}", file=sys.stderr, flush=True)
     for name, ratios in found.items():
         whole = f"{min(ratios):.2f} to {max(ratios):.2f}; at least 1.1 expected"
         median = float(np.median(ratios))
-        yield Line(f"two goals: {name}: area / random, median of {len(ratios)}", median, note=whole)
+        yield Line(f"two goals, {model}: {name}: area / random, median of {len(ratios)}", median, note=whole)
 
 
-def of_pool(pool: pd.DataFrame, start: pd.DataFrame) -> np.ndarray:
+def of_pool(kind: str, pool: pd.DataFrame, start: pd.DataFrame) -> np.ndarray:
     """Return the answers of 20 blades and 40 more of a pool, ten at a time."""
     chosen = list(start.index)
     while len(chosen) < 60:
         free = np.setdiff1d(np.arange(len(pool)), chosen)
-        model = fitted("principal", pool.iloc[chosen], GOALS)
+        model = fitted(kind, pool.iloc[chosen], GOALS)
         chosen += free[suggest(model, pool.iloc[free][INPUTS], 10, AIM)["row"]].tolist()
     return pool.iloc[chosen][GOALS].to_numpy()
 
 
-def as_made(start: pd.DataFrame, seed: int) -> np.ndarray:
+def as_made(kind: str, start: pd.DataFrame, seed: int) -> np.ndarray:
     """Return the answers of 20 blades and 40 more, ten at a time of a hundred that are made for the batch.
 
     Half of them are spread over the ranges, half are near the best compromises so far, as `swwl loop` makes them.
@@ -132,7 +132,7 @@ def as_made(start: pd.DataFrame, seed: int) -> np.ndarray:
         points = np.vstack([sobol_points(len(low), 50, seeds), points_near(near, 50, seeds)])
         made = low + points * (high - low)
         candidates = pd.DataFrame([row for one in made for row in simulated(dict(zip(ranges, one, strict=True)), rng)])
-        chosen = suggest(fitted("principal", cases, GOALS), candidates[INPUTS], 10, AIM)
+        chosen = suggest(fitted(kind, cases, GOALS), candidates[INPUTS], 10, AIM)
         cases = pd.concat([cases, candidates.iloc[chosen["row"]]], ignore_index=True)
     return cases[GOALS].to_numpy()
 
@@ -208,11 +208,11 @@ def simulated(inputs: dict[str, float], rng: np.random.Generator) -> list[Row]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    part, *others = [*sys.argv[1:], ""]
-    asked = [int(seed) for seed in others if seed.isdigit()]
+    part, model, *seeds = sys.argv[1:] or ["", ""]
+    asked = list(map(int, seeds))
     if part == "goals":
-        lines = two_goals(asked or SEEDS[:10])
+        lines = two_goals(model, asked or SEEDS[:10])
     else:
-        lines = compare(part, others[0], asked or SEEDS) if part else run()
+        lines = compare(part, model, asked or SEEDS) if part else run()
     for line in lines:
         print(line, flush=True)
