@@ -23,11 +23,15 @@ from swwl.datasets.blade import BLADE
 from swwl.datasets.generator import Unsolvable
 from swwl.design import select, suggest
 from swwl.design.acquire import front_of, hypervolume
+from swwl.design.space import design_rows
+from swwl.design.subsets import most_telling
 from swwl.jobs.study.candidates import points_near, sobol_points
 
 SEEDS, N_POOL, N_TEST, N_START, N_MORE, BATCH, N_RANDOM = range(7701, 7721), 280, 120, 40, 60, 20, 3
 N_NODES, INPUTS, TARGET = 500, ["mesh", "speed", "pressure"], "efficiency"
 GOALS, AIM = ["efficiency", "massflow"], ["maximize:efficiency", "maximize:massflow"]
+# Of the scatter of random choice: seeds outside the benchmark, random choices, choices of `select`.
+OTHERS, N_CASES, N_DRAWS, N_FIRST = range(9001, 9013), N_START + N_MORE, 20, 8
 # How far below the worst values on the front the area begins, in ranges of the front.
 BEYOND = 0.1
 # Of a mean over pools, and of any pool, over random choice.
@@ -43,6 +47,7 @@ def run() -> Iterator[Line]:
         for kind in LIMITS:
             yield from compare(kind, model)
         yield from two_goals(model)
+        yield from scatter(model)
 
 
 def compare(kind: str, model: str, seeds: Sequence[int] = SEEDS) -> Iterator[Line]:
@@ -55,7 +60,8 @@ def compare(kind: str, model: str, seeds: Sequence[int] = SEEDS) -> Iterator[Lin
     limit, worst = LIMITS[kind]
     for rule in ("select", "suggest"):
         values = found[rule]
-        note = f"{len(values)} pools, better in {sum(value < 1 for value in values)}"
+        deviation = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        note = f"± {deviation:.2f}, {len(values)} pools, better in {sum(value < 1 for value in values)}"
         yield Line(f"{kind}, {model}: {rule}, error / random", float(np.mean(values)), limit, note=note)
         yield Line("  worst pool", max(values), worst)
     note = "the largest of three random choices over their mean, averaged over pools"
@@ -77,6 +83,43 @@ def ratios(kind: str, pool: pd.DataFrame, test: pd.DataFrame, seed: int) -> dict
     sets = {"select": first, "suggest": chosen}
     found = {rule: error(kind, pool.iloc[rows], test) / random for rule, rows in sets.items()}
     return found | {"worst random": max(at_random) / random}
+
+
+def scatter(model: str, seeds: Sequence[int] = OTHERS) -> Iterator[Line]:
+    """Compare a random choice, and `select` with other first cases, with the mean of three, as `compare` does a rule.
+
+    What exceeds 1.15 there by chance says which bound a rule can keep on every pool. Choices of `select` that begin
+    with another case have about half of their cases in common.
+    """
+    found: dict[str, list[np.ndarray]] = {"a random choice": [], "select from another first case": []}
+    for seed in seeds:
+        pool, test = pools("uniform", seed)
+        rng, (points,) = np.random.default_rng([seed, 2]), design_rows(pool[INPUTS])
+        drawn = [rng.permutation(len(pool))[:N_CASES] for _ in range(N_DRAWS)]
+        chosen = [
+            [first, *most_telling(points, N_CASES - 1, points[[first]], np.delete(np.arange(len(pool)), first))["row"]]
+            for first in rng.permutation(len(pool))[:N_FIRST]
+        ]
+        at_random, by_rule = (
+            np.array([error(model, pool.iloc[rows], test) for rows in sets]) for sets in (drawn, chosen)
+        )
+        for name, errors in zip(found, (at_random, by_rule), strict=True):
+            others = [at_random[at_random != one] for one in errors]
+            pairs = zip(errors, others, strict=True)
+            over = [[one / rng.permutation(rest)[:N_RANDOM].mean() for _ in range(100)] for one, rest in pairs]
+            found[name].append(np.array(over))
+            told = f"mean {np.mean(over):.2f}, deviation {errors.std(ddof=1) / errors.mean():.3f}"
+            print(f"  scatter {seed} {model}: {name}: {told}", file=sys.stderr, flush=True)
+    for name, pooled in found.items():
+        deviation = float(np.mean([over.mean(axis=1).std(ddof=1) for over in pooled]))
+        note = f"{len(pooled)} pools, deviation within a pool {deviation:.3f}"
+        yield Line(f"{model}: {name} / mean of three at random", float(np.mean(pooled)), note=note)
+        above = float(np.mean(np.array(pooled) > 1.15))
+        rng = np.random.default_rng(0)
+        largest = [max(rng.choice(pooled[k].ravel()) for k in rng.integers(len(pooled), size=20)) for _ in range(1000)]
+        low, middle, high = np.percentile(largest, [5, 50, 95])
+        note = f"none of twenty pools: {(1 - above) ** 20:.2f}; their largest {middle:.2f} ({low:.2f} to {high:.2f})"
+        yield Line("  share above 1.15", above, note=note, unit="")
 
 
 def two_goals(model: str, seeds: Sequence[int] = SEEDS[:10]) -> Iterator[Line]:
@@ -212,6 +255,8 @@ if __name__ == "__main__":
     asked = list(map(int, seeds))
     if part == "goals":
         lines = two_goals(model, asked or SEEDS[:10])
+    elif part == "scatter":
+        lines = scatter(model, asked or OTHERS)
     else:
         lines = compare(part, model, asked or SEEDS) if part else run()
     for line in lines:
