@@ -281,7 +281,11 @@ def chance_of_gain(before: Array, after: Array) -> float:
     0.03125
     """
     gains = np.abs(before) - np.abs(after)
-    return float(scipy.stats.wilcoxon(gains, alternative="greater").pvalue) if gains.any() else 1.0
+    if not gains.any():
+        return 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few rows, some of which do not change
+        return float(scipy.stats.wilcoxon(gains, alternative="greater").pvalue)
 
 
 def left_out_errors(model: RobustGPRegressor, other: RobustGPRegressor, scale: TargetScale) -> Array:
