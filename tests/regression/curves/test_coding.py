@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
 
 from swwl.errors import GPWarning, InputError
 from swwl.regression.curves.coding import (
     CurveBasis,
     code_curves,
     common_values,
-    filled_in,
     fit_spline,
     left_over,
     principal_curves,
@@ -119,38 +117,13 @@ def test_curves_that_hardly_overlap_or_never_vary():
     one = [np.column_stack([np.linspace(a, a + 1, 9), np.arange(9.0)]) for a in (0, 0.8)]
     with pytest.raises(InputError, match="row 1 begins at 0.8 and row 0 ends at 1, so that all curves share less"):
         shared_range(listed_curves(one, "u"))
+    # a polar whose solver stopped early: the rows without which the others share more are named
+    polars = [
+        np.column_stack([np.linspace(-4, end, 17), np.arange(17.0)]) for end in (12, 12, 1, 12, 11, 12, 3, *[12] * 5)
+    ]
+    with pytest.raises(InputError, match="without rows 2, 6 they share -4 to 11: leave them out, or give curves over"):
+        shared_range(listed_curves(polars, "u"))
+    with pytest.warns(GPWarning, match="from -4 to 7, which all curves share; without row 6 they share -4 to 12"):
+        assert shared_range(listed_curves([*[polars[0]] * 6, polars[0][:12]], "u"))[0] == -4.0
     with pytest.raises(InputError, match="'u' is the same in all 6 rows"):
         code_curves(listed_curves([T] * 6, "u"))
-
-
-def polars(*ends):
-    """Return lift curves of slopes of their own with a bend, each from -4 to where its solver stopped."""
-    rng = np.random.default_rng(3)
-    found = []
-    for end in ends:
-        at = np.arange(-4.0, end + 0.1, 0.5)
-        slope, bend = rng.uniform(0.08, 0.12), rng.uniform(0.002, 0.004)
-        found.append(np.column_stack([at, slope * at - bend * np.maximum(at - 4, 0) ** 2]))
-    return found
-
-
-def test_what_short_curves_lack_is_filled_in():
-    """A polar whose solver stopped early: the others say how it goes on."""
-    whole = polars(*[12] * 30)
-    cut = [own[: 1 + 2 * (end + 4)] for own, end in zip(whole, [12] * 27 + [7, 9, 8], strict=True)]
-    with pytest.warns(GPWarning, match=r"3 curves \(rows 27, 28, 29\) lack a part of -4 to 12; it is filled in"):
-        grid, values, noise, known, _ = common_values(listed_curves(cut, "u"))
-    assert (grid[0], grid[-1]) == (-4.0, 12.0) and known[27].max() == 7.0 and (noise[27][grid > 7] == 0).all()
-    truth = np.array([np.interp(grid, *own.T) for own in whole])
-    there = grid[None] <= np.array([own[-1, 0] for own in cut])[:, None]
-    assert_allclose(values[there], truth[there], atol=2e-3)
-    assert np.abs(values - truth)[~there].max() < 0.1 * truth[:, -1].std() + 0.01
-    # whole curves are what they are, filled in or not
-    assert_array_equal(filled_in(truth, np.ones_like(there)), truth)
-
-
-def test_rows_that_lack_too_much_are_named():
-    with pytest.raises(InputError, match="rows 2, 6 lack half of what the others share, -4 to 11: leave them out, or"):
-        shared_range(listed_curves(polars(12, 12, 1, 12, 11, 12, 3, *[12] * 5), "u"))
-    with pytest.warns(GPWarning, match="is learned from -4 to 6, which all curves share; leave short ones out"):
-        assert shared_range(listed_curves(polars(6, 6, 6, *[12] * 5), "u")) == (-4.0, 6.0, [])

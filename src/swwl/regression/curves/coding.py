@@ -201,11 +201,8 @@ def common_values(curves: Curves) -> tuple[Array, Array, Array, Array, bool]:
     if grid is not None:
         shape = len(curves), len(grid)
         return grid, np.array(curves.values), np.zeros(shape), np.broadcast_to(grid, shape), False
-    start, end, short = shared_range(curves)
-    points = [
-        _within(at, own, max(start, at[0]), min(end, at[-1]))
-        for at, own in zip(curves.places, curves.values, strict=True)
-    ]
+    start, end = shared_range(curves)
+    points = [_within(at, own, start, end) for at, own in zip(curves.places, curves.values, strict=True)]
     pooled = np.sort(np.concatenate([at for at, _ in points]))
     pieces = _choose_pieces(points, pooled)
     fewest, largest = _GRID
@@ -218,101 +215,45 @@ def common_values(curves: Curves) -> tuple[Array, Array, Array, Array, bool]:
     for row, ((at, own), curve) in enumerate(zip(points, found, strict=True)):
         near = _nearest(at, grid)
         noise[row], known[row] = (own - curve(at))[near], at[near]
-    if short:
-        there = np.array([(grid >= at[0]) & (grid <= at[-1]) for at, _ in points])
-        values, noise = filled_in(values, there), np.where(there, noise, 0.0)
     return grid, values, noise, known, pieces > 0
 
 
-def shared_range(curves: Curves) -> tuple[float, float, list[int]]:
-    """Return the range on which curves are learned, and the rows that end before it, or begin after it.
-
-    That is where all curves overlap or, if no more than a fifth of them cut off a tenth and more, where the others do.
-    What a short one lacks, no more than half, is filled in (:func:`filled_in`).
-    """
-    starts, ends = (np.array([at[side] for at in curves.places]) for side in (0, -1))
-    usual = float(np.median(ends - starts))
-    start, end = float(starts.max()), float(ends.min())
-    if end - start >= _NEARLY_ALL * usual:
-        return start, end, []
-    short, rows = _short_rows(starts, ends, _NEARLY_ALL * usual)
-    low, high = float(starts[rows].max()), float(ends[rows].min())
-    few = high - low >= _NEARLY_ALL * usual and len(short) <= len(starts) / 5
-    lacking = [row for row in short if min(high, ends[row]) - max(low, starts[row]) < (high - low) / 2]
-    if (not few or lacking) and end - start < usual / 2:
-        first, last = int(np.argmax(starts)), int(np.argmin(ends))
-        advice = "leave short ones out"
-        if few:
-            many, them = ("s", "them") if len(lacking) > 1 else ("", "it")
-            named = ", ".join(map(str, lacking))
-            advice = f"row{many} {named} lack{'' if many else 's'} half of what the others share, {low:g} to {high:g}: "
-            advice += f"leave {them} out"
+def shared_range(curves: Curves) -> tuple[float, float]:
+    """Return where the abscissas of all curves overlap; refuse curves that hardly do."""
+    start, end = max(float(at[0]) for at in curves.places), min(float(at[-1]) for at in curves.places)
+    usual = float(np.median([at[-1] - at[0] for at in curves.places]))
+    if end - start < usual / 2:
+        first, last = (
+            int(np.argmax([at[0] for at in curves.places])),
+            int(np.argmin([at[-1] for at in curves.places])),
+        )
+        others = _short_rows(curves, usual / 2)
         raise InputError(
             f"Curve {curves.name!r}: row {first} begins at {start:g} and row {last} ends at {end:g}, so that all "
-            f"curves share less than half of their length; {advice}, or give curves over the same range."
+            f"curves share less than half of their length; {others}give curves over the same range."
         )
-    if not few or lacking:
+    if end - start < _NEARLY_ALL * usual:
+        others = _short_rows(curves, _NEARLY_ALL * usual).removesuffix(", or ")
         text = f"Curve {curves.name!r} is learned from {start:g} to {end:g}, which all curves share"
-        warnings.warn(f"{text}; leave short ones out to learn more of it.", GPWarning, stacklevel=2)
-        return start, end, []
-    some = f"row {short[0]} lacks" if len(short) == 1 else f"{len(short)} curves (rows {_listed(short)}) lack"
-    text = f"Curve {curves.name!r}: {some} a part of {low:g} to {high:g}; it is filled in from the others"
-    warnings.warn(f"{text}, by what principal curves make of the rest.", GPWarning, stacklevel=2)
-    return low, high, short
+        warnings.warn(f"{text}; {others} to learn more of it.", GPWarning, stacklevel=2)
+    return start, end
 
 
-def _short_rows(starts: Array, ends: Array, length: float) -> tuple[list[int], list[int]]:
-    """Return rows without which the others share so much, and these others; what holds back most goes first."""
+def _short_rows(curves: Curves, length: float) -> str:
+    """Say without which rows the others share so much, if these are no more than a fifth: words for a message."""
+    starts, ends = (np.array([at[side] for at in curves.places]) for side in (0, -1))
     rows, out = list(range(len(starts))), []
     while len(rows) > 2 and ends[rows].min() - starts[rows].max() < length:
         first, last = max(rows, key=starts.__getitem__), min(rows, key=ends.__getitem__)
+        # whichever holds the others back by more
         gains = [np.ptp(np.sort(starts[rows])[-2:]), np.ptp(np.sort(ends[rows])[:2])]
         out.append(first if gains[0] > gains[1] else last)
         rows.remove(out[-1])
-    return sorted(out), rows
-
-
-def _listed(rows: Sequence[int]) -> str:
-    return ", ".join(map(str, rows[:10])) + (", …" if len(rows) > 10 else "")
-
-
-def filled_in(values: Array, there: NDArray[np.bool_]) -> Array:
-    r"""Fill in what some curves lack by principal curves of the others.
-
-    With coefficients :math:`c_j \sim N(0, \sigma_j^2)` of the shapes and noise of variance :math:`\tau^2`, what a curve
-    lacks is its expectation given what is there.
-
-    Parameters
-    ----------
-    values : ndarray of shape (N, m)
-    there : ndarray of bool, shape (N, m)
-        What is known; all of it for most curves.
-
-    Returns
-    -------
-    ndarray of shape (N, m)
-
-    Examples
-    --------
-    >>> t = np.linspace(0, 1, 5)
-    >>> curves = np.array([1.0, 2.0, 3.0, 4.0, 2.5])[:, None] * (1 + t)
-    >>> there = np.ones((5, 5), bool)
-    >>> there[4, 3:] = False
-    >>> filled_in(np.where(there, curves, 0.0), there)[4].round(2).tolist()
-    [2.5, 3.12, 3.75, 4.38, 5.0]
-    """
-    full = there.all(axis=1)
-    mean, shapes = principal_curves(values[full], MOST_SHAPES)
-    off = values[full] - mean
-    sizes = (off @ shapes.T).var(axis=0)
-    noise = max(float(((off - off @ shapes.T @ shapes) ** 2).mean()), _RIDGE**2 * float(sizes.sum()))
-    found = values.copy()
-    for row in np.flatnonzero(~full):
-        known = shapes[:, there[row]]
-        weights = known @ known.T / noise + np.diag(1.0 / np.maximum(sizes, np.finfo(float).tiny))
-        coefficients = np.linalg.solve(weights, known @ (values[row] - mean)[there[row]] / noise)
-        found[row, ~there[row]] = (mean + coefficients @ shapes)[~there[row]]
-    return found
+    if len(out) > len(starts) / 5:
+        return "leave short ones out, or "
+    named = ", ".join(map(str, sorted(out)))
+    many, them = ("s", "them") if len(out) > 1 else ("", "it")
+    return f"without row{many} {named} they share {starts[rows].max():g} to {ends[rows].min():g}: leave {them} out, or "
 
 
 def fit_spline(places: Array, values: Array, knots: Array) -> scipy.interpolate.BSpline:
