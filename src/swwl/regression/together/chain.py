@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Positions = NDArray[np.intp]
 
-# A helper is used where errors of rows left out become smaller by this share at least, and more of them fall than rise,
-# or by more, than chance allows with this probability: of thirty rows a few decide the mean square.
+# A helper is used where errors of rows left out become smaller by this share at least and, unless it is the same answer
+# at another level, more of them fall than rise, or by more, than chance allows with this probability: of thirty rows a
+# few decide the mean square.
 GAIN, CHANCE = 0.05, 0.01
 # Another way to use it is preferred where squared errors of rows left out are smaller by so many standard errors.
 _ERRORS = 2.0
@@ -86,9 +87,7 @@ class Helped:
                 f"{self.target} ({self.rows} rows) is helped by {self.helper} ({self.helper_rows} rows): "
                 f"errors {change:.0f} % smaller ({errors})"
             )
-        return (
-            f"{self.target} is learned alone: {self.helper} does not clearly help it, by {100 * GAIN:.0f} % ({errors})"
-        )
+        return f"{self.target} is learned alone: {self.helper} does not help it clearly ({errors})"
 
 
 @dataclass(frozen=True)

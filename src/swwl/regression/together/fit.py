@@ -155,10 +155,10 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
             known = twins(before, own, options.get("memory"))
             given = (part, before, own, values, known, column)
             with_it, both = helped(*given, same=True, **options), (level, levels.names[i - 1])
-            one = _judged(model, part, with_it, both, len(before.train_targets_))
+            one = _judged(model, part, with_it, both, len(before.train_targets_), 1.0)
             if one.used:
                 with_it = preferred(with_it, *given, same=True, **options)
-                one = _judged(model, part, with_it, both, len(before.train_targets_))
+                one = _judged(model, part, with_it, both, len(before.train_targets_), 1.0)
             told.append(one)
             part, helper = (with_it, i - 1) if one.used else (part, -1)
         parts.append(part)
@@ -171,14 +171,22 @@ def fit_levels(model: RobustGPRegressor, table: pd.DataFrame, y: Any, fidelity: 
 
 
 def _judged(
-    model: RobustGPRegressor, alone: RobustGPRegressor, with_it: RobustGPRegressor, names: tuple[str, str], n: int
+    model: RobustGPRegressor,
+    alone: RobustGPRegressor,
+    with_it: RobustGPRegressor,
+    names: tuple[str, str],
+    n: int,
+    chance: float = CHANCE,
 ) -> Helped:
-    """Say by rows left out what a helper, the second of two names, fitted to n rows, brings to the first."""
+    """Say by rows left out what a helper, the second of two names, fitted to n rows, brings to the first.
+
+    With a probability of ``chance`` at most, it seems to help without doing so; 1 for what is known to be related.
+    """
     link, scale = with_it.stack_.link, scale_of(alone)
     assert link is not None
     errors, without = left_out_errors(with_it, alone, scale), left_out_errors(alone, with_it, scale)
     error, plain = (float(np.sqrt(np.mean(own**2))) for own in (errors, without))
-    helps = error <= (1 - GAIN) * plain and chance_of_gain(without, errors) <= CHANCE
+    helps = error <= (1 - GAIN) * plain and chance_of_gain(without, errors) <= chance
     used = model.targets_together is not False and (model.targets_together is True or helps)
     words = "" if scale.is_identity else scale.words
     return Helped(*names, len(with_it.train_targets_), n, link.slope, plain, error, words, used)
