@@ -22,7 +22,7 @@ True
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.3.1"
+__version__ = "0.3.2"
 
 # Where the public names live. They are imported when they are first used: scikit-learn, SciPy and pandas take more
 # than a second, which a shell that completes a command, or ``swwl --help``, need not wait for. Type checkers and
